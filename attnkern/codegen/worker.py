@@ -15,6 +15,7 @@ way it is, and what arguments `compile` takes, is found by looking at what the m
 """
 
 import contextlib
+import ctypes
 import importlib.abc
 import importlib.machinery
 import inspect
@@ -29,6 +30,7 @@ import traceback
 import types
 
 KERNEL_PATH = "attnkern/kernel.py"  # what the compilers write into line tables, wherever the file lies
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 def main(triton_dir, kernel_file, kernel_name):
@@ -74,12 +76,14 @@ def run_job(kernel, job):
 
 
 def wait(child, deadline):
-    """(wait status or None when the deadline passed, resource usage); kills the child's whole group then."""
+    """(wait status or None when the deadline passed, resource usage); kills the child's whole group then, and
+    where this worker's own parent is gone."""
+    parent = os.getppid()
     while True:
         pid, status, usage = os.wait4(child, os.WNOHANG)
         if pid:
             return status, usage
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or os.getppid() != parent:
             os.killpg(child, signal.SIGKILL)
             _, _, usage = os.wait4(child, 0)
             return None, usage
@@ -94,6 +98,7 @@ def describe_death(status):
 
 def compile_and_exit(kernel, job):
     os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a worker that is killed leaves nothing running
     log = os.open(os.path.join(job["dir"], "log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(log, 1)
     os.dup2(log, 2)

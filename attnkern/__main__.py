@@ -1,0 +1,3 @@
+from attnkern.cli import main
+
+main()

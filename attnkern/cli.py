@@ -1,0 +1,222 @@
+"""The command line, thin: options in, a call, a table or JSON out.
+
+Exit codes: 0 done (a compile that failed is data), 1 something needed could not be had (network, disk, a
+damaged file), 2 the request itself is wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from attnkern import progress, report
+from attnkern.cases import CASES, case_named
+from attnkern.codegen import build, store
+from attnkern.codegen.artifact import Artifact
+from attnkern.codegen.compile import Limits
+from attnkern.codegen.gpus import GPUS, REFERENCE, gpu_named, target_named
+from attnkern.errors import FailedError, UserError
+from attnkern.home import CHECKOUT, write_file
+from attnkern.revisions import history, index
+from attnkern.revisions.history import Revision
+from attnkern.revisions.select import select
+
+app = typer.Typer(
+    help="Which Triton made this kernel slow, and why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+history_app = typer.Typer(help="Triton's revisions, as the repository that asv walks.", no_args_is_help=True)
+app.add_typer(history_app, name="history")
+
+Revisions = Annotated[
+    list[str], typer.Argument(metavar="REV…", help="A release, A..B, a commit of the history, or all.")
+]
+Cases = Annotated[str, typer.Option("--cases", "--case", help=f"Comma-separated, or all: {', '.join(CASES)}.")]
+Targets = Annotated[str, typer.Option("--targets", "--target", help="Comma-separated: sm_80, sm_90, …")]
+Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Compiles at the same time.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the unpacked Tritons for the next time (up to 0.7 GB each).")]
+Retry = Annotated[bool, typer.Option("--retry-failures", help="Compile again what failed before.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds after which a compile counts as hung.")]
+Memory = Annotated[float, typer.Option("--memory", min=0.5, help="GiB of address space that a compile may take.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
+
+CORES = os.cpu_count() or 1
+
+
+def main() -> None:
+    try:
+        app()
+    except UserError as error:
+        print(f"attnkern: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("attnkern: stopped; what was finished is kept", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output went away: `attnkern … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(141)
+
+
+@history_app.command("sync")
+def history_sync(
+    offline: Annotated[bool, typer.Option("--offline", help="Use the committed lock file alone.")] = False,
+) -> None:
+    """Bring history.git up to date with the package index."""
+    done = history.sync(offline)
+    if done.index_failure:
+        print(f"attnkern: from the lock file, not the index: {done.index_failure}", file=sys.stderr)
+    newest = done.revisions[-1]
+    print(f"{len(done.revisions)} releases, {len(done.new)} new, newest {newest.name} ({newest.commit[:12]})")
+
+
+@history_app.command("list")
+def history_list(
+    revisions: Annotated[list[str] | None, typer.Argument(metavar="[REV…]")] = None, as_json: AsJson = False
+) -> None:
+    """The revisions, oldest first."""
+    for revision in (chosen := select(history.revisions(), revisions or ["all"])) if not as_json else ():
+        print(f"{revision.commit}  {revision.release.uploaded:%Y-%m-%d}  {revision.name}")
+    if as_json:
+        chosen = select(history.revisions(), revisions or ["all"])
+        print(
+            json.dumps(
+                [
+                    {"commit": r.commit, "release": r.name, "uploaded": r.release.uploaded.isoformat()}
+                    for r in chosen
+                ],
+                indent=1,
+            )
+        )
+
+
+@history_app.command("lock")
+def history_lock() -> None:
+    """Write the lock file anew: what is in it, and the releases that the index has beyond it."""
+    releases = [revision.release for revision in history.sync().revisions]
+    path = CHECKOUT / "attnkern" / "revisions" / index.LOCK
+    write_file(path, index.lock_text(releases).encode())
+    print(f"{len(releases)} releases in {path.relative_to(CHECKOUT)}")
+
+
+@app.command("bundle")
+def bundle_command(
+    revisions: Revisions,
+    cases: Cases = "all",
+    targets: Targets = "sm_80,sm_90",
+    jobs: Jobs = CORES,
+    keep: Keep = False,
+    retry_failures: Retry = False,
+    timeout: Timeout = Limits.timeout_s,
+    memory: Memory = Limits.memory_bytes / 2**30,
+    out: Annotated[Path | None, typer.Option("--out", help="Write each bundle there as a wheel.")] = None,
+) -> None:
+    """Compile what is missing of these revisions' bundles."""
+    chosen = select(history.revisions(), revisions)
+    selection = selected(cases, targets)
+    options = build.BuildOptions(jobs, keep, retry_failures, limits(timeout, memory))
+    make(chosen, selection, options)
+    for revision in chosen if out else ():
+        assert out is not None
+        print(build.write_bundle(revision, selection, out / revision.name))
+
+
+@app.command("profile")
+def profile_command(
+    revisions: Revisions,
+    cases: Cases = "seed",
+    targets: Targets = "sm_80",
+    gpu: Annotated[str | None, typer.Option("--gpu", help=f"Whose limits and bandwidth: {', '.join(GPUS)}.")] = None,
+    jobs: Jobs = CORES,
+    keep: Keep = False,
+    as_json: AsJson = False,
+) -> None:
+    """What the compilers emitted: registers, spills, the floor that they set, and whether it launches."""
+    chosen = select(history.revisions(), revisions)
+    selection = selected(cases, targets)
+    for target in selection.targets if gpu else ():
+        if not gpu_named(gpu or "").runs(target):
+            raise UserError(f"{gpu} does not run code for {target}: leave --gpu out, or choose another target")
+    errors = make(chosen, selection, build.BuildOptions(jobs, keep), fail=False)
+    rows = [row for revision in chosen for row in rows_of(revision, selection, gpu)]
+    if as_json:
+        print(json.dumps([report.as_json(row) for row in rows], indent=1))
+    else:
+        console = Console(width=None if sys.stdout.isatty() else 160)
+        for case in selection.cases:
+            for target in selection.targets:
+                some = [row for row in rows if (row.outcome.key.case, row.outcome.key.target) == (case.name, target)]
+                named = some[0].gpu.name if some else "no GPU"
+                console.print(report.table(some, f"case {case.name}, code for {target}, on {named}"))
+    complain(chosen, errors)
+
+
+@app.command("asv-build", hidden=True)
+def asv_build(commit: str, folder: Path) -> None:
+    """asv's build step: the bundle of a commit, as the only wheel in that folder."""
+    revision = select(history.revisions(), [commit])[0]
+    selection = selected(
+        os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", "sm_80,sm_90")
+    )
+    make([revision], selection, build.BuildOptions(int(os.environ.get("ATTNKERN_JOBS", CORES))))
+    build.write_bundle(revision, selection, folder)
+
+
+def selected(cases: str, targets: str) -> build.Selection:
+    names = list(CASES) if cases == "all" else split(cases)
+    return build.Selection(
+        tuple(dict.fromkeys(case_named(name) for name in names)),
+        tuple(dict.fromkeys(target_named(name) for name in split(targets))),
+    )
+
+
+def split(names: str) -> list[str]:
+    """A comma-separated list; raises UserError for an empty one."""
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    if not found:
+        raise UserError("an empty list of cases or targets: name at least one")
+    return found
+
+
+def limits(timeout_s: float, memory_gib: float) -> Limits:
+    return Limits(timeout_s, int(memory_gib * 2**30))
+
+
+def make(
+    revisions: list[Revision], selection: build.Selection, options: build.BuildOptions, fail: bool = True
+) -> dict[str, UserError]:
+    """Build with progress on standard error; with `fail`, a Triton that could not be had ends the command."""
+    with progress.shown() as listen:
+        errors = build.build(revisions, selection, options, listen)
+    if fail:
+        complain(revisions, errors)
+    return errors
+
+
+def complain(revisions: list[Revision], errors: dict[str, UserError]) -> None:
+    """Say why each Triton that is missing could not be had; the last one is raised."""
+    missing = [revision for revision in revisions if revision.commit in errors]
+    for revision in missing:
+        print(f"attnkern: Triton {revision.name}: {errors[revision.commit]}", file=sys.stderr)
+    if missing:
+        raise FailedError(f"{len(missing)} of {len(revisions)} revisions could not be compiled")
+
+
+def rows_of(revision: Revision, selection: build.Selection, gpu: str | None) -> list[report.Row]:
+    return [
+        report.Row(
+            revision,
+            outcome,
+            build.profiled(revision, outcome) if isinstance(outcome, Artifact) else None,
+            store.costs(revision.commit, outcome.key),
+            gpu_named(gpu or REFERENCE[outcome.key.target]),
+        )
+        for outcome in build.outcomes(revision, selection)
+    ]
