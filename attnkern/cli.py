@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from attnkern import progress, report
+from attnkern import progress, report, suite
 from attnkern.cases import CASES, case_named
 from attnkern.codegen import build, store
 from attnkern.codegen.artifact import Artifact
@@ -149,12 +149,34 @@ def profile_command(
     if as_json:
         print(json.dumps([report.as_json(row) for row in rows], indent=1))
     else:
-        console = Console(width=None if sys.stdout.isatty() else 160)
-        for case in selection.cases:
-            for target in selection.targets:
-                some = [row for row in rows if (row.outcome.key.case, row.outcome.key.target) == (case.name, target)]
-                named = some[0].gpu.name if some else "no GPU"
-                console.print(report.table(some, f"case {case.name}, code for {target}, on {named}"))
+        print_tables(rows, selection)
+    complain(chosen, errors)
+
+
+@app.command("bench")
+def bench_command(
+    releases: Annotated[str, typer.Option("--releases", help="Like 3.2.0..3.4.0, or all.")] = "all",
+    cases: Cases = "seed",
+    targets: Targets = "sm_80,sm_90",
+    jobs: Jobs = CORES,
+    keep: Keep = False,
+    retry_failures: Retry = False,
+    timeout: Timeout = Limits.timeout_s,
+    memory: Memory = Limits.memory_bytes / 2**30,
+) -> None:
+    """Compile, record with `asv run`, publish with `asv publish`, and print the first case as a table."""
+    synced = history.sync()
+    if synced.index_failure:
+        print(f"attnkern: releases from the lock file, not the index: {synced.index_failure}", file=sys.stderr)
+    chosen = select(synced.revisions, [releases])
+    selection = selected(cases, targets)
+    options = build.BuildOptions(jobs, keep, retry_failures, limits(timeout, memory))
+    errors = make(chosen, selection, options, fail=False)
+    suite.record([revision for revision in chosen if revision.commit not in errors], selection, jobs)
+    suite.publish()
+    first = build.Selection(selection.cases[:1], selection.targets)
+    print_tables([row for revision in chosen for row in rows_of(revision, first, None)], first)
+    print(f"graphs of every figure: {suite.PAGES.relative_to(CHECKOUT)}/index.html (serve them with `asv preview`)")
     complain(chosen, errors)
 
 
@@ -207,6 +229,16 @@ def complain(revisions: list[Revision], errors: dict[str, UserError]) -> None:
         print(f"attnkern: Triton {revision.name}: {errors[revision.commit]}", file=sys.stderr)
     if missing:
         raise FailedError(f"{len(missing)} of {len(revisions)} revisions could not be compiled")
+
+
+def print_tables(rows: list[report.Row], selection: build.Selection) -> None:
+    """One table per case and target."""
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    for case in selection.cases:
+        for target in selection.targets:
+            some = [row for row in rows if (row.outcome.key.case, row.outcome.key.target) == (case.name, target)]
+            if some:
+                console.print(report.table(some, f"case {case.name}, code for {target}, on {some[0].gpu.name}"))
 
 
 def rows_of(revision: Revision, selection: build.Selection, gpu: str | None) -> list[report.Row]:

@@ -42,6 +42,12 @@ def costs(commit: str, key: Key) -> Costs:
         raise damaged(folder) from error
 
 
+def made_at(commit: str, key: Key) -> float:
+    """When the outcome was stored, in seconds since the epoch; 0 where there is none."""
+    record = entry(commit, key) / "outcome.json"
+    return record.stat().st_mtime if record.exists() else 0.0
+
+
 def read(commit: str, artifact: Artifact, name: str) -> bytes:
     """One file of a stored artifact, checked against its hash; raises FailedError where it is damaged."""
     folder = entry(commit, artifact.key)

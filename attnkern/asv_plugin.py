@@ -1,0 +1,29 @@
+"""Loaded by asv itself (`plugins` of asv.conf.json): tells asv's build step where attnkern is, and sees to the history.
+
+asv runs the build step with the benchmarking environment's Python, which has neither attnkern nor its
+dependencies; the Python that runs asv has both.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from attnkern.errors import UserError
+from attnkern.home import CHECKOUT, home
+from attnkern.revisions import history
+
+os.environ["ATTNKERN_PYTHON"] = sys.executable
+
+try:
+    if home().resolve() != (CHECKOUT / ".attnkern").resolve():
+        raise UserError(
+            f"ATTNKERN_HOME is {home()}, and asv.conf.json has its history in .attnkern: unset it, or make .attnkern"
+            " a link to that folder"
+        )
+    history.revisions()  # made from the lock file where there is none yet
+    # asv leaves an installed commit as it is, but a bundle may have grown by a case since: have it installed again.
+    for status in (CHECKOUT / ".asv" / "env").glob("*/asv-install-status.json"):
+        status.unlink(missing_ok=True)
+except UserError as error:
+    sys.exit(f"attnkern: {error}")

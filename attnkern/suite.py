@@ -1,0 +1,113 @@
+"""The asv suite, driven: `asv run` over what is not recorded yet, `asv publish` to a fresh folder.
+
+The compiler's figures are recorded under the machine `compiler`, whose fields are fixed, since they are the same
+wherever they are made and every field of an asv machine is a key of its graphs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from asv.results import Results
+from asv.util import UserError
+
+from attnkern.codegen import store
+from attnkern.codegen.build import Selection
+from attnkern.errors import FailedError
+from attnkern.home import CHECKOUT, disk_errors, home, scratch
+from attnkern.revisions.history import Revision
+
+MACHINE = "compiler"
+MACHINE_FIELDS = {"os": "any", "arch": "any", "cpu": "none", "num_cpu": "0", "ram": "0"}
+RESULTS = CHECKOUT / "results"
+PAGES = CHECKOUT / ".asv" / "html"
+SOME_BENCHMARK_FAILED = 2  # asv run's exit code for it: an artifact that does not compile is data
+
+
+def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> None:
+    """`asv run` over the revisions whose selection is not in the results, or was compiled anew since.
+
+    Raises FailedError when asv itself fails.
+    """
+    new = [revision for revision in revisions if not recorded(revision, selection)]
+    if not new:
+        return
+    asv("machine", "--yes", "--machine", MACHINE, *itertools.chain(*((f"--{k}", v) for k, v in MACHINE_FIELDS.items())))
+    cases = "|".join(case.name for case in selection.cases)
+    targets = "|".join(selection.targets)
+    with scratch("record") as folder:
+        hashes = folder / "hashes"
+        hashes.write_text("".join(f"{revision.commit}\n" for revision in new))
+        asv(
+            "run", f"HASHFILE:{hashes}", "--machine", MACHINE, "--bench", rf"^codegen\..*'({cases})', '({targets})'\)$",
+            environment={
+                "ATTNKERN_CASES": ",".join(case.name for case in selection.cases),
+                "ATTNKERN_TARGETS": ",".join(selection.targets),
+                "ATTNKERN_JOBS": str(jobs),
+            },
+            say=f"recording {len(new)} revisions",
+        )  # fmt: skip
+
+
+def recorded(revision: Revision, selection: Selection) -> bool:
+    """Whether every figure of the selection is in a result file that is not older than the outcomes."""
+    made = max(store.made_at(revision.commit, key) for key in selection.keys())
+    return any(
+        path.stat().st_mtime >= made and has_values(path, selection)
+        for path in (RESULTS / MACHINE).glob(f"{revision.commit[:8]}-*.json")
+    )
+
+
+def has_values(path: Path, selection: Selection) -> bool:
+    """Whether a result file has a value or a failure, not n/a, at each of the selection's parameters."""
+    try:
+        result = Results.load(str(path), machine_name=MACHINE)
+    except (UserError, ValueError, KeyError):
+        return False  # half a file: asv run writes it anew
+    benchmarks = [name for name in result.get_all_result_keys() if name.startswith("codegen.")]
+    wanted = {(repr(key.formulation), repr(key.case), repr(key.target)) for key in selection.keys()}
+    for name in benchmarks:
+        params = result.get_result_params(name)
+        values = result.get_result_value(name, params)
+        for place, combination in enumerate(itertools.product(*params)):
+            value = values[place]
+            if combination in wanted and isinstance(value, float) and math.isnan(value):
+                return False
+    return bool(benchmarks)
+
+
+def publish() -> None:
+    """`asv publish` to a fresh folder, then swapped in: a failing publish leaves the old pages as they are."""
+    with scratch("publish") as folder:
+        fresh = folder / "html"
+        asv("publish", "--html-dir", str(fresh), say="publishing")
+        with disk_errors(PAGES):
+            PAGES.parent.mkdir(parents=True, exist_ok=True)
+            if PAGES.exists():
+                PAGES.rename(folder / "old")
+            shutil.move(fresh, PAGES)
+
+
+def asv(*arguments: str, environment: dict[str, str] | None = None, say: str | None = None) -> None:
+    """Run asv of this Python; what it prints goes to a log, which an error names."""
+    log = home() / f"asv-{arguments[0]}.log"
+    if say:
+        print(f"attnkern: {say}", file=sys.stderr, flush=True)
+    with open(log, "w") as file:
+        code = subprocess.run(
+            [sys.executable, "-m", "asv", *arguments],
+            cwd=CHECKOUT,
+            env={**os.environ, **(environment or {})},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            check=False,
+        ).returncode
+    if code and not (arguments[0] == "run" and code == SOME_BENCHMARK_FAILED):
+        raise FailedError(f"`asv {arguments[0]}` failed: see {log}")
