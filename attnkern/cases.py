@@ -72,13 +72,19 @@ class Case:
         softmax scale is issue 1806's; no compiler sees its value.
         """
         arguments: dict[str, str | int | float] = {}
-        arguments.update({name: f"*{self.dtype}" for name in HALF_TENSORS})
+        arguments.update(dict.fromkeys(HALF_TENSORS, f"*{self.dtype}"))
         arguments.update({"DQ": "*float32", "DK": f"*{self.dtype}", "DV": f"*{self.dtype}"})
-        arguments.update({name: "*float32" for name in ROW_TENSORS})
+        arguments.update(dict.fromkeys(ROW_TENSORS, "*float32"))
         arguments["softmax_scale"] = 1.1
         row = self.seq_len * self.head_dim
         for tensor, last in (
-            ("q", "mk"), ("k", "nk"), ("v", "nk"), ("o", "mk"), ("dq", "mk"), ("dk", "nk"), ("dv", "nk"),
+            ("q", "mk"),
+            ("k", "nk"),
+            ("v", "nk"),
+            ("o", "mk"),
+            ("dq", "mk"),
+            ("dk", "nk"),
+            ("dv", "nk"),
         ):
             arguments[f"stride_{tensor}z"] = self.heads * row
             arguments[f"stride_{tensor}h"] = row

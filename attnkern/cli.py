@@ -45,10 +45,11 @@ Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Compiles at the 
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the unpacked Tritons for the next time (up to 0.7 GB each).")]
 Retry = Annotated[bool, typer.Option("--retry-failures", help="Compile again what failed before.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds after which a compile counts as hung.")]
-Memory = Annotated[float, typer.Option("--memory", min=0.5, help="GiB of address space that a compile may take.")]
+Memory = Annotated[float, typer.Option("--memory", min=0.1, help="GiB of address space that a compile may take.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
 
 CORES = os.cpu_count() or 1
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -57,9 +58,10 @@ def main() -> None:
     except UserError as error:
         print(f"attnkern: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("attnkern: stopped; what was finished is kept", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # typer's own answer to a Ctrl-C, without a word
+            print("attnkern: stopped; what was finished is kept", file=sys.stderr)
+        raise
     except BrokenPipeError:  # the reader of our output went away: `attnkern … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(141)
@@ -88,10 +90,7 @@ def history_list(
         chosen = select(history.revisions(), revisions or ["all"])
         print(
             json.dumps(
-                [
-                    {"commit": r.commit, "release": r.name, "uploaded": r.release.uploaded.isoformat()}
-                    for r in chosen
-                ],
+                [{"commit": r.commit, "release": r.name, "uploaded": r.release.uploaded.isoformat()} for r in chosen],
                 indent=1,
             )
         )
@@ -184,9 +183,7 @@ def bench_command(
 def asv_build(commit: str, folder: Path) -> None:
     """asv's build step: the bundle of a commit, as the only wheel in that folder."""
     revision = select(history.revisions(), [commit])[0]
-    selection = selected(
-        os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", "sm_80,sm_90")
-    )
+    selection = selected(os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", "sm_80,sm_90"))
     make([revision], selection, build.BuildOptions(int(os.environ.get("ATTNKERN_JOBS", CORES))))
     build.write_bundle(revision, selection, folder)
 

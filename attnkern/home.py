@@ -7,11 +7,17 @@ import errno
 import fcntl
 import os
 import shutil
+import struct
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from attnkern.errors import FailedError
+
+# What zipfile raises on archives with bytes cut off or flipped (found by trying both).
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 

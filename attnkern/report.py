@@ -109,7 +109,10 @@ COLUMNS = (
     ("local GB/launch", "right"), ("floor ms", "right"), ("conversions", "right"), ("launches", "left"),
 )  # fmt: skip
 
-CAPTION = "floor: what the loop's spill traffic alone takes on that GPU; predicted, and close only where registers collapse to 32"
+CAPTION = (
+    "floor: what the loop's spill traffic alone takes on that GPU;"
+    " predicted, and close only where registers collapse to 32"
+)
 
 
 def cells(row: Row) -> list[Text | str]:

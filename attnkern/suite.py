@@ -39,6 +39,10 @@ def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> No
     new = [revision for revision in revisions if not recorded(revision, selection)]
     if not new:
         return
+    for revision in new:
+        for path in result_files(revision):
+            if figures_in(path) is None:
+                path.unlink()  # half a file, from a run that was killed; asv gives up at the sight of one
     asv("machine", "--yes", "--machine", MACHINE, *itertools.chain(*((f"--{k}", v) for k, v in MACHINE_FIELDS.items())))
     cases = "|".join(case.name for case in selection.cases)
     targets = "|".join(selection.targets)
@@ -58,21 +62,29 @@ def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> No
 
 def recorded(revision: Revision, selection: Selection) -> bool:
     """Whether every figure of the selection is in a result file that is not older than the outcomes."""
-    made = max(store.made_at(revision.commit, key) for key in selection.keys())
-    return any(
-        path.stat().st_mtime >= made and has_values(path, selection)
-        for path in (RESULTS / MACHINE).glob(f"{revision.commit[:8]}-*.json")
-    )
+    made = max(store.made_at(revision.commit, key) for key in selection.artifacts())
+    return any(path.stat().st_mtime >= made and has_values(path, selection) for path in result_files(revision))
+
+
+def result_files(revision: Revision) -> list[Path]:
+    return sorted((RESULTS / MACHINE).glob(f"{revision.commit[:8]}-*.json"))
+
+
+def figures_in(path: Path) -> Results | None:
+    """asv's reading of a result file; None where it is not a whole one."""
+    try:
+        return Results.load(str(path), machine_name=MACHINE)
+    except (UserError, ValueError, KeyError):
+        return None
 
 
 def has_values(path: Path, selection: Selection) -> bool:
     """Whether a result file has a value or a failure, not n/a, at each of the selection's parameters."""
-    try:
-        result = Results.load(str(path), machine_name=MACHINE)
-    except (UserError, ValueError, KeyError):
-        return False  # half a file: asv run writes it anew
+    result = figures_in(path)
+    if result is None:
+        return False
     benchmarks = [name for name in result.get_all_result_keys() if name.startswith("codegen.")]
-    wanted = {(repr(key.formulation), repr(key.case), repr(key.target)) for key in selection.keys()}
+    wanted = {(repr(key.formulation), repr(key.case), repr(key.target)) for key in selection.artifacts()}
     for name in benchmarks:
         params = result.get_result_params(name)
         values = result.get_result_value(name, params)

@@ -43,7 +43,8 @@ class File:
     """One file of an artifact: its size and hash, by which a damaged copy is told."""
 
     sha256: str
-    bytes: int
+    size: int
+    """Bytes."""
 
     @staticmethod
     def of(data: bytes) -> File:

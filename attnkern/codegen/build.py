@@ -32,7 +32,7 @@ class Selection:
     cases: tuple[Case, ...]
     targets: tuple[str, ...]
 
-    def keys(self) -> list[Key]:
+    def artifacts(self) -> list[Key]:
         """In the order of compiling: a direct form takes longer than its transposed one, so it goes first."""
         return [
             Key(case.name, formulation, target)
@@ -106,7 +106,7 @@ def build(
 
 def missing(revision: Revision, selection: Selection, options: BuildOptions) -> list[Key]:
     wanted = []
-    for key in selection.keys():
+    for key in selection.artifacts():
         outcome = store.load(revision.commit, key)
         if options.retry_failures and isinstance(outcome, Failure):
             store.forget(revision.commit, key)
@@ -118,7 +118,7 @@ def missing(revision: Revision, selection: Selection, options: BuildOptions) -> 
 
 def outcomes(revision: Revision, selection: Selection) -> list[Outcome]:
     """The stored outcomes of the selection; those that were never made are left out."""
-    found = (store.load(revision.commit, key) for key in sorted(selection.keys()))
+    found = (store.load(revision.commit, key) for key in sorted(selection.artifacts()))
     return [outcome for outcome in found if outcome is not None]
 
 
@@ -149,7 +149,12 @@ def profiled(revision: Revision, artifact: Artifact) -> Profile:
 
 
 def compile_all(
-    compilers: ThreadPoolExecutor, revision: Revision, wanted: list[Key], triton: Path, options: BuildOptions, watch: Watch
+    compilers: ThreadPoolExecutor,
+    revision: Revision,
+    wanted: list[Key],
+    triton: Path,
+    options: BuildOptions,
+    watch: Watch,
 ) -> None:
     """Compile a revision's missing artifacts, each thread with a worker of its own; the first error stops all."""
     queue: SimpleQueue[Key] = SimpleQueue()
@@ -192,9 +197,7 @@ class ComingTriton:
         def on_bytes(count: int) -> None:
             watch.downloaded(release, count)
 
-        self.folder: Future[Path] = fetcher.submit(
-            lambda: self.stack.enter_context(provided(release, keep, on_bytes))
-        )
+        self.folder: Future[Path] = fetcher.submit(lambda: self.stack.enter_context(provided(release, keep, on_bytes)))
 
     def wait(self, errors: dict[str, UserError], revision: Revision) -> Path | None:
         """The folder; None, with the reason in `errors`, where this Triton can't be had."""

@@ -22,7 +22,7 @@ from attnkern.codegen.artifact import Artifact, Costs, Key, Outcome, from_dict, 
 from attnkern.codegen.profile import Profile
 from attnkern.codegen.sass import SassFigures
 from attnkern.errors import FailedError
-from attnkern.home import write_file
+from attnkern.home import ZIP_ERRORS, write_file
 
 PACKAGE = "attnkern_bundle"
 COSTS = "costs.json"
@@ -109,7 +109,9 @@ def read(folder: Path) -> Bundle:
             switches=data["switches"],
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise FailedError(f"the bundle in {folder} is damaged ({error}): make it again with `attnkern bundle`") from error
+        raise FailedError(
+            f"the bundle in {folder} is damaged ({error}): make it again with `attnkern bundle`"
+        ) from error
 
 
 def read_wheel(path: Path, folder: Path) -> Bundle:
@@ -119,12 +121,13 @@ def read_wheel(path: Path, folder: Path) -> Bundle:
             if (broken := file.testzip()) is not None:
                 raise zipfile.BadZipFile(broken)
             file.extractall(folder)
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (OSError, *ZIP_ERRORS) as error:
         raise FailedError(f"{path} is no whole bundle ({error}): make it again with `attnkern bundle`") from error
     bundle = read(folder / PACKAGE)
     for outcome in bundle.outcomes:
-        for name in outcome.files if isinstance(outcome, Artifact) else ():
-            read_file(folder / PACKAGE, outcome, name)
+        if isinstance(outcome, Artifact):
+            for name in outcome.files:
+                read_file(folder / PACKAGE, outcome, name)
     return bundle
 
 

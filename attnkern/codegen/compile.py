@@ -180,6 +180,9 @@ def one_line(text: str, otherwise: str) -> str:
     if not lines:
         return otherwise
     line = telling[0] if telling else lines[-1]
+    if assertion := re.search(r"Assertion `(.*)' failed", line):
+        # C++ asserts are written `false && "what is wrong"`.
+        line = "assertion failed: " + assertion[1].removeprefix("false && ")
     return LOCAL_PATHS.sub("", line)[:300]
 
 

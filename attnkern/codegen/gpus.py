@@ -55,7 +55,7 @@ KIB, MIB = 1 << 10, 1 << 20
 GPUS: Mapping[str, Gpu] = {
     gpu.name: gpu
     for gpu in (
-        Gpu("A100", 80, 108, 163 * KIB, 164 * KIB, 2048, 32, 40 * MIB, 2.039e12, 1.410e9,
+        Gpu("A100", 80, 108, 163 * KIB, 164 * KIB, 2048, 32, 40 * MIB, 2.04e12, 1.410e9,
             "NVIDIA A100 80GB SXM datasheet; Ampere whitepaper"),
         Gpu("H100", 90, 132, 227 * KIB, 228 * KIB, 2048, 32, 50 * MIB, 3.35e12, 1.980e9,
             "NVIDIA H100 SXM datasheet; Hopper whitepaper"),

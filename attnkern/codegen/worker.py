@@ -34,7 +34,9 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 def main(triton_dir, kernel_file, kernel_name):
-    sys.path.insert(0, triton_dir)
+    os.chdir(triton_dir)
+    sys.path.insert(0, os.getcwd())  # with links resolved, so that paths below it are relative to it
+    sys.meta_path.insert(0, RelativeFinder())
     sys.meta_path.append(StandInFinder())
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a Triton prints must not mix with the answers
@@ -221,7 +223,16 @@ class Dtype:
 DTYPES = {
     name: Dtype(name)
     for name in (
-        "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
     )
 }
 
@@ -247,6 +258,31 @@ class StandInDriver:
         return "cuda:0"
 
     launcher_cls = Inert
+
+
+# Line tables without this machine's folders
+
+
+class RelativeFinder(importlib.abc.MetaPathFinder):
+    """Finds `triton.language` as usual, and has its functions say that they lie under `triton/`.
+
+    The compilers write the file names of its helpers (tl.zeros, tl.cdiv) into IR, PTX and cubin.
+    """
+
+    def find_spec(self, name, path=None, target=None):
+        if not name.startswith("triton.language"):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = RelativeLoader(name, spec.loader.path)
+        return spec
+
+
+class RelativeLoader(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname):
+        """Compiled afresh: a cached .pyc would have the whole path put back in."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), os.path.relpath(path))
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

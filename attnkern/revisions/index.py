@@ -128,9 +128,7 @@ def index_configuration() -> IndexConfiguration:
     speaking = tuple(url for url in urls if url.startswith(("http://", "https://")))
     if not speaking:
         raise UserError(f"pip's index {urls[0]} is not served over HTTP: set PIP_INDEX_URL to one that is")
-    return IndexConfiguration(
-        speaking, settings.get("cert"), float(settings.get("timeout", 30)), settings.get("proxy")
-    )
+    return IndexConfiguration(speaking, settings.get("cert"), float(settings.get("timeout", 30)), settings.get("proxy"))
 
 
 def pip_settings(listing: str) -> dict[str, str]:

@@ -7,12 +7,11 @@ import fnmatch
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from attnkern.errors import FailedError
-from attnkern.home import disk_errors, home, place_folder, scratch
+from attnkern.home import ZIP_ERRORS, disk_errors, home, place_folder, scratch
 from attnkern.revisions import index
 from attnkern.revisions.release import Release
 
@@ -62,5 +61,5 @@ def unpack(archive: Path, folder: Path) -> None:
                 path = file.extract(member, folder)
                 if (mode := member.external_attr >> 16 & 0o777) and not member.is_dir():
                     os.chmod(path, mode | 0o600)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except ZIP_ERRORS as error:
         raise FailedError(f"{archive.name} is damaged ({error}): try again, or check the index") from error
