@@ -32,6 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 history_app = typer.Typer(help="Triton's revisions, as the repository that asv walks.", no_args_is_help=True)
 app.add_typer(history_app, name="history")

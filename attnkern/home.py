@@ -98,7 +98,7 @@ def disk_errors(where: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise FailedError(f"the disk is full at {where}: free some space, or set ATTNKERN_HOME") from error
-        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM, errno.EEXIST, errno.ENOTDIR):
             raise FailedError(f"can't write to {where}: make it writable, or set ATTNKERN_HOME") from error
         raise
 

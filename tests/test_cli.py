@@ -24,7 +24,7 @@ from tests.conftest import CommandLine
         (("profile", "3.2.0", "--target", "sm_8"), "attnkern: unknown target 'sm_8': choose from sm_80, "),
         (("profile", "3.2.0", "--gpu", "V100"), "attnkern: unknown GPU 'V100': choose from A100, "),
         (("profile", "3.2.0", "--gpu", "H200"), "attnkern: H200 does not run code for sm_80: "),
-        (("bundle", "all", "-j", "0"), "0 is not in the range"),
+        (("bundle", "all", "-j", "0"), "greater than or equal to 1"),
         (("bundle",), "Missing argument"),
     ],
 )
