@@ -16,16 +16,30 @@ import typer
 from rich.console import Console
 
 from attnkern import progress, report, suite
-from attnkern.cases import CASES, case_named
 from attnkern.codegen import build, store
 from attnkern.codegen.artifact import Artifact
 from attnkern.codegen.compile import Limits
-from attnkern.codegen.gpus import GPUS, REFERENCE, gpu_named, target_named
+from attnkern.codegen.gpus import GPUS, REFERENCE, gpu_named
 from attnkern.errors import FailedError, UserError
 from attnkern.home import CHECKOUT, write_file
+from attnkern.options import (
+    CORES,
+    AsJson,
+    Cases,
+    Jobs,
+    Keep,
+    Memory,
+    Retry,
+    Revisions,
+    Targets,
+    Timeout,
+    limits,
+    selected,
+)
 from attnkern.revisions import history, index
 from attnkern.revisions.history import Revision
 from attnkern.revisions.select import select
+from attnkern.timing.commands import timing_app
 
 app = typer.Typer(
     help="Which Triton made this kernel slow, and why.",
@@ -34,22 +48,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(timing_app)
 history_app = typer.Typer(help="Triton's revisions, as the repository that asv walks.", no_args_is_help=True)
 app.add_typer(history_app, name="history")
 
-Revisions = Annotated[
-    list[str], typer.Argument(metavar="REV…", help="A release, A..B, a commit of the history, or all.")
-]
-Cases = Annotated[str, typer.Option("--cases", "--case", help=f"Comma-separated, or all: {', '.join(CASES)}.")]
-Targets = Annotated[str, typer.Option("--targets", "--target", help="Comma-separated: sm_80, sm_90, …")]
-Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Compiles at the same time.")]
-Keep = Annotated[bool, typer.Option("--keep", help="Keep the unpacked Tritons for the next time (up to 0.7 GB each).")]
-Retry = Annotated[bool, typer.Option("--retry-failures", help="Compile again what failed before.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds after which a compile counts as hung.")]
-Memory = Annotated[float, typer.Option("--memory", min=0.1, help="GiB of address space that a compile may take.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
-
-CORES = os.cpu_count() or 1
 INTERRUPTED = 130
 
 
@@ -187,26 +189,6 @@ def asv_build(commit: str, folder: Path) -> None:
     selection = selected(os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", "sm_80,sm_90"))
     make([revision], selection, build.BuildOptions(int(os.environ.get("ATTNKERN_JOBS", CORES))))
     build.write_bundle(revision, selection, folder)
-
-
-def selected(cases: str, targets: str) -> build.Selection:
-    names = list(CASES) if cases == "all" else split(cases)
-    return build.Selection(
-        tuple(dict.fromkeys(case_named(name) for name in names)),
-        tuple(dict.fromkeys(target_named(name) for name in split(targets))),
-    )
-
-
-def split(names: str) -> list[str]:
-    """A comma-separated list; raises UserError for an empty one."""
-    found = [name.strip() for name in names.split(",") if name.strip()]
-    if not found:
-        raise UserError("an empty list of cases or targets: name at least one")
-    return found
-
-
-def limits(timeout_s: float, memory_gib: float) -> Limits:
-    return Limits(timeout_s, int(memory_gib * 2**30))
 
 
 def make(

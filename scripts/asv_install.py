@@ -12,7 +12,7 @@ import sysconfig
 from pathlib import Path
 
 # What timing needs; several GB, so never where nothing can be timed.
-TIMING = ["torch==2.13.0", "cuda-core", "nvidia-ml-py", "numpy"]
+TIMING = ["torch==2.13.0", "cuda-bindings>=12.9", "cuda-core>=1.0", "nvidia-ml-py", "numpy", "scipy"]
 
 
 def main(wheel: Path) -> None:

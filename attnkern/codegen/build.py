@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from attnkern.cases import CASES, FORMULATIONS, Case
 from attnkern.codegen import bundle, sass, store
 from attnkern.codegen.artifact import Artifact, Failure, Key, Outcome
-from attnkern.codegen.compile import CompileWorker, Limits
+from attnkern.codegen.compile import SWITCHES, CompileWorker, Limits
 from attnkern.codegen.profile import Profile, profile
 from attnkern.errors import UserError
 from attnkern.home import scratch, sweep
@@ -133,7 +133,15 @@ def write_bundle(revision: Revision, selection: Selection, folder: Path) -> Path
     }
     profiles = [profiled(revision, artifact) for artifact in artifacts]
     costs = {outcome.key.name: store.costs(revision.commit, outcome.key) for outcome in found}
-    return bundle.write(bundle.of(revision.commit, revision.name, found, profiles), contents, costs, folder)
+    made = bundle.Bundle(
+        commit=revision.commit,
+        version=revision.name,
+        released=revision.release.uploaded.isoformat(),
+        outcomes=tuple(found),
+        figures={profile.artifact.key.name: profile.sass for profile in profiles},
+        switches=dict(SWITCHES),
+    )
+    return bundle.write(made, contents, costs, folder)
 
 
 def profiled(revision: Revision, artifact: Artifact) -> Profile:

@@ -12,14 +12,11 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attnkern.codegen import compile as compiling
 from attnkern.codegen.artifact import Artifact, Costs, Key, Outcome, from_dict, to_dict, to_text
-from attnkern.codegen.profile import Profile
 from attnkern.codegen.sass import SassFigures
 from attnkern.errors import FailedError
 from attnkern.home import ZIP_ERRORS, write_file
@@ -36,6 +33,8 @@ class Bundle:
 
     commit: str
     version: str
+    released: str
+    """ISO date and time."""
     outcomes: tuple[Outcome, ...]
     figures: dict[str, SassFigures]
     switches: dict[str, str]
@@ -89,6 +88,7 @@ def manifest(bundle: Bundle) -> dict[str, Any]:
         "format": FORMAT,
         "commit": bundle.commit,
         "version": bundle.version,
+        "released": bundle.released,
         "switches": bundle.switches,
         "outcomes": [to_dict(outcome) for outcome in bundle.outcomes],
         "figures": {name: dataclasses.asdict(figures) for name, figures in bundle.figures.items()},
@@ -104,6 +104,7 @@ def read(folder: Path) -> Bundle:
         return Bundle(
             commit=data["commit"],
             version=data["version"],
+            released=data["released"],
             outcomes=tuple(from_dict(outcome) for outcome in data["outcomes"]),
             figures={name: SassFigures(**figures) for name, figures in data["figures"].items()},
             switches=data["switches"],
@@ -140,13 +141,3 @@ def read_file(folder: Path, artifact: Artifact, name: str) -> bytes:
     if hashlib.sha256(data).hexdigest() != artifact.files[name].sha256:
         raise FailedError(f"{artifact.key.name}/{name} of the bundle in {folder} is damaged: make it again")
     return data
-
-
-def of(commit: str, version: str, outcomes: Sequence[Outcome], profiles: Sequence[Profile]) -> Bundle:
-    return Bundle(
-        commit=commit,
-        version=version,
-        outcomes=tuple(sorted(outcomes, key=lambda outcome: outcome.key)),
-        figures={profile.artifact.key.name: profile.sass for profile in profiles},
-        switches=dict(compiling.SWITCHES),
-    )

@@ -16,7 +16,14 @@ FAILURE = Failure(Key("seed", "transposed", "sm_80"), "llir", "aborted", "unsupp
 
 
 def made() -> bundle.Bundle:
-    return bundle.Bundle("c" * 40, "3.2.0", (artifact(), FAILURE), {artifact().key.name: figures()}, {"SWITCH": "1"})
+    return bundle.Bundle(
+        "c" * 40,
+        "3.2.0",
+        "2025-01-22T19:12:21+00:00",
+        (artifact(), FAILURE),
+        {artifact().key.name: figures()},
+        {"SWITCH": "1"},
+    )
 
 
 def contents() -> dict[str, bytes]:

@@ -1,0 +1,104 @@
+"""Launching an artifact without its Triton: its cubin (or PTX) loaded with cuda-core, on torch's current stream."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from cuda.bindings import driver
+from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, launch
+
+from attnkern.cases import Case
+from attnkern.codegen.artifact import Artifact
+from attnkern.codegen.gpus import MAX_THREADS_PER_PROGRAM
+
+SCRATCH_POINTERS = ("u64", "u64")
+"""What later releases append to the kernel's own parameters: pointers to global and to profiling scratch, which this
+kernel does not use."""
+
+
+class CannotLaunch(Exception):
+    """The GPU's limits, or an entry point of unknown shape, forbid the launch."""
+
+
+class TorchStream:
+    """torch's current stream, as cuda-core wants streams described."""
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, torch.cuda.current_stream().cuda_stream)
+
+
+@dataclass
+class LoadedKernel:
+    kernel: Kernel
+    config: LaunchConfig
+    arguments: Sequence[ctypes._SimpleCData[int] | ctypes._SimpleCData[float]]
+    stream: TorchStream
+
+    @property
+    def registers(self) -> int:
+        return int(self.kernel.attributes.num_regs)
+
+    @property
+    def local_bytes_per_thread(self) -> int:
+        return int(self.kernel.attributes.local_size_bytes)
+
+    def __call__(self) -> None:
+        """Put one launch onto the stream."""
+        launch(self.stream, self.config, self.kernel, *self.arguments)
+
+
+def load(
+    artifact: Artifact, code: bytes, ported: bool, case: Case, values: dict[str, torch.Tensor | float | int]
+) -> LoadedKernel:
+    """Load code and bind it to its arguments.
+
+    `values` are the kernel's arguments by name, as in `Case.arguments`.  Raises CannotLaunch where the
+    GPU's limits forbid it, and whatever cuda-core raises where the driver refuses the code.
+    """
+    device = Device()
+    device.set_current()
+    properties = device.properties
+    threads = 32 * artifact.num_warps
+    granted = properties.max_shared_memory_per_block_optin
+    if artifact.shared_bytes > granted:
+        raise CannotLaunch(f"{artifact.shared_bytes} bytes of shared memory, this GPU grants {granted}")
+    if threads > MAX_THREADS_PER_PROGRAM:
+        raise CannotLaunch(f"{threads} threads, a program may have {MAX_THREADS_PER_PROGRAM}")
+    arguments = bind(artifact.parameters, values)
+    module = ObjectCode.from_ptx(code) if ported else ObjectCode.from_cubin(code)
+    kernel = module.get_kernel(artifact.entry)
+    (status,) = driver.cuKernelSetAttribute(
+        driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        artifact.shared_bytes,
+        kernel.handle,
+        driver.CUdevice(device.device_id),
+    )
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise CannotLaunch(f"the driver refuses {artifact.shared_bytes} bytes of shared memory ({status.name})")
+    config = LaunchConfig(grid=case.grid, block=threads, shmem_size=artifact.shared_bytes)
+    return LoadedKernel(kernel, config, arguments, TorchStream())
+
+
+def bind(
+    parameters: Sequence[str], values: dict[str, torch.Tensor | float | int]
+) -> list[ctypes._SimpleCData[int] | ctypes._SimpleCData[float]]:
+    """The launch's arguments for an entry point with these parameter types.
+
+    Every JIT folds strides of 1 into the code; what follows the kernel's own arguments must be scratch pointers.
+    """
+    own: list[tuple[str, ctypes._SimpleCData[int] | ctypes._SimpleCData[float]]] = []
+    for value in values.values():
+        if isinstance(value, torch.Tensor):
+            own.append(("u64", ctypes.c_uint64(value.data_ptr())))
+        elif isinstance(value, float):
+            own.append(("f32", ctypes.c_float(value)))
+        elif value != 1:
+            own.append(("u32", ctypes.c_int32(value)))
+    types = tuple(kind for kind, _ in own)
+    extra = tuple(parameters[len(types) :])
+    if tuple(parameters[: len(types)]) != types or extra != SCRATCH_POINTERS[: len(extra)]:
+        raise CannotLaunch(f"an entry point with {len(parameters)} parameters that are not the kernel's")
+    return [argument for _, argument in own] + [ctypes.c_uint64(0) for _ in extra]
