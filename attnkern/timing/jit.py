@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import statistics
+import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -63,11 +64,25 @@ def compare(package: Path) -> dict[str, Any]:
             "bundle": {"registers": kernel.registers, "shared_bytes": artifact.shared_bytes, "ms": bundle_ms},
             "spills_jit": compiled.n_spills,
             "spills_bundle": kernel.local_bytes_per_thread // 4,
-            "same_cubin": compiled.asm["cubin"] == bundle.read_file(package, artifact, "kernel.cubin"),
+            "same_code": machine_code(compiled.asm["cubin"])
+            == machine_code(bundle.read_file(package, artifact, "kernel.cubin")),
             "ratio": statistics.mean(samples.gaps),
             "ratio_ci": rotation.half_interval(samples.gaps),
         }
     return found
+
+
+def machine_code(cubin: bytes) -> bytes:
+    """The kernel's instructions: the contents of the ELF's .text sections (the line tables hold paths)."""
+    (headers_at,) = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", cubin, headers_at + place * size) for place in range(count)]
+    names_at = headers[names][4]
+    return b"".join(
+        cubin[offset : offset + length]
+        for name, _, _, _, offset, length in headers
+        if cubin[names_at + name :].startswith(b".text.")
+    )
 
 
 def alternate(
@@ -77,15 +92,8 @@ def alternate(
     launches = {"direct": jit, "transposed": kernel, rotation.ANCHOR: kernel}
 
     def run_block(names: Sequence[str]) -> list[float]:
-        events = []
-        for name in names:
-            problem.reset()
-            bench.flush.zero_()
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            launches[name]()
-            end.record()
-            events.append((start, end))
+        bench.lead()
+        events = [bench.timed(launches[name], problem) for name in names]
         torch.cuda.synchronize()
         return [start.elapsed_time(end) for start, end in events]
 

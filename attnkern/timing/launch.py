@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from cuda.bindings import driver
-from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, launch
+from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, Stream, launch
 
 from attnkern.cases import Case
 from attnkern.codegen.artifact import Artifact
@@ -17,6 +17,9 @@ from attnkern.codegen.gpus import MAX_THREADS_PER_PROGRAM
 SCRATCH_POINTERS = ("u64", "u64")
 """What later releases append to the kernel's own parameters: pointers to global and to profiling scratch, which this
 kernel does not use."""
+
+
+DEFAULT_SHARED_BYTES = 48 << 10  # what a launch gets without asking (CUDA C++ Programming Guide, "Shared Memory")
 
 
 class CannotLaunch(Exception):
@@ -35,7 +38,7 @@ class LoadedKernel:
     kernel: Kernel
     config: LaunchConfig
     arguments: Sequence[ctypes._SimpleCData[int] | ctypes._SimpleCData[float]]
-    stream: TorchStream
+    stream: Stream
 
     @property
     def registers(self) -> int:
@@ -70,16 +73,27 @@ def load(
     arguments = bind(artifact.parameters, values)
     module = ObjectCode.from_ptx(code) if ported else ObjectCode.from_cubin(code)
     kernel = module.get_kernel(artifact.entry)
-    (status,) = driver.cuKernelSetAttribute(
-        driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-        artifact.shared_bytes,
-        kernel.handle,
-        driver.CUdevice(device.device_id),
-    )
-    if status != driver.CUresult.CUDA_SUCCESS:
-        raise CannotLaunch(f"the driver refuses {artifact.shared_bytes} bytes of shared memory ({status.name})")
+    if artifact.shared_bytes > DEFAULT_SHARED_BYTES:
+        prefer_shared(kernel, device, granted - int(kernel.attributes.shared_size_bytes))
     config = LaunchConfig(grid=case.grid, block=threads, shmem_size=artifact.shared_bytes)
-    return LoadedKernel(kernel, config, arguments, TorchStream())
+    return LoadedKernel(kernel, config, arguments, device.create_stream(TorchStream()))
+
+
+def prefer_shared(kernel: Kernel, device: Device, dynamic_bytes: int) -> None:
+    """Grant all dynamic shared memory and the largest carveout, as every Triton's own loader does.
+
+    The carveout takes its room from the L1, which serves spills: without it the seed case of 3.6.0 ran 2 % faster
+    than its JIT's launch of the same machine code (H200).
+    """
+    handle = driver.CUdevice(device.device_id)
+    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    statuses = [
+        *driver.cuKernelSetCacheConfig(kernel.handle, driver.CUfunc_cache.CU_FUNC_CACHE_PREFER_SHARED, handle),
+        *driver.cuKernelSetAttribute(attribute, dynamic_bytes, kernel.handle, handle),
+    ]
+    for status in statuses:
+        if status != driver.CUresult.CUDA_SUCCESS:
+            raise CannotLaunch(f"the driver refuses {dynamic_bytes} bytes of shared memory ({status.name})")
 
 
 def bind(

@@ -117,7 +117,7 @@ def jit_comparison(compared: dict[str, Any]) -> str:
             f"  shared {jit['shared_bytes']} / {ours['shared_bytes']}"
             f"  ms {jit['ms']:.4f} / {ours['ms']:.4f}"
             f"  ratio {found['ratio']:.4f} ± {found['ratio_ci']:.4f}"
-            f"  same cubin: {'yes' if found['same_cubin'] else 'no'}"
+            f"  same machine code: {'yes' if found['same_code'] else 'no'}"
         )
     return "\n".join([*lines, "  (JIT / bundle)"])
 
