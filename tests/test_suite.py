@@ -98,7 +98,7 @@ def test_graphs(checkout: Path, benched: Any) -> None:
     pages = checkout / ".asv" / "html"
     assert (pages / "index.html").is_file()
     index = json.loads((pages / "index.json").read_text())
-    assert set(index["benchmarks"]) == {f"codegen.track_{name}" for name in FIGURES}
+    assert {f"codegen.track_{name}" for name in FIGURES} <= set(index["benchmarks"])
     assert set(index["params"]["branch"]) == {"releases", "main"}
     assert len(index["tags"]) == 18
     (graph,) = pages.glob("graphs/**/branch-releases/**/codegen.track_registers.json")

@@ -85,6 +85,12 @@ def gpu_named(name: str) -> Gpu:
     raise UserError(f"unknown GPU {name!r}: choose from {', '.join(GPUS)}")
 
 
+def known_model(driver_name: str) -> Gpu | None:
+    """The GPU of the table that a driver calls "NVIDIA H200" or "NVIDIA A100-SXM4-80GB", if it is in it."""
+    words = driver_name.replace("-", " ").split()
+    return next((gpu for gpu in GPUS.values() if set(gpu.name.split()) <= set(words)), None)
+
+
 def target_named(name: str) -> str:
     if name in TARGETS:
         return name

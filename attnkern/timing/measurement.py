@@ -30,6 +30,9 @@ class Times:
     local_bytes_per_thread: int | None = None
     """As the driver reports for the loaded code."""
     anchor_ratio: float | None = None
+    spill_floor_ms: float | None = None
+    """Predicted for this GPU from the machine code in the bundle (for ported code: that for sm_80); None for a GPU
+    that is not in the table."""
 
 
 @dataclass(frozen=True)

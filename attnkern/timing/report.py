@@ -36,6 +36,7 @@ def as_json(measurement: Measurement) -> list[dict[str, Any]]:
             "error": times.error,
             "registers": times.registers,
             "local_bytes_per_thread": times.local_bytes_per_thread,
+            "spill_floor_ms": times.spill_floor_ms,
             "yardstick_ms": measurement.yardstick_ms,
             "sm_clock_mhz": clock(measurement),
             "marks": measurement.marks,
@@ -83,8 +84,8 @@ def cells(measurement: Measurement) -> list[str | Text]:
     times = measurement.formulations
     errors = [t.error for t in times.values() if t.error is not None]
     told = [f"{name}: {t.message}" for name, t in times.items() if t.message]
-    collapsed = [name for name, t in times.items() if t.registers == COLLAPSED and t.ms is not None]
-    notes = [*measurement.marks, *told, *(f"{name} collapsed to 32 registers" for name in collapsed)]
+    collapsed = [beside_floor(name, t) for name, t in times.items() if t.registers == COLLAPSED and t.ms is not None]
+    notes = [*measurement.marks, *told, *collapsed]
     return [
         measurement.release,
         with_interval(times["direct"]),
@@ -96,6 +97,11 @@ def cells(measurement: Measurement) -> list[str | Text]:
         str(max(len(t.samples_ms) for t in times.values())),
         "; ".join(notes),
     ]
+
+
+def beside_floor(name: str, times: Times) -> str:
+    floor = f", floor {times.spill_floor_ms:.1f} ms" if times.spill_floor_ms is not None else ""
+    return f"{name} collapsed to 32 registers{floor}"
 
 
 def with_interval(times: Times) -> str:

@@ -27,6 +27,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from attnkern.cases import CASES, FORMULATIONS, Case
 from attnkern.codegen import bundle
 from attnkern.codegen.artifact import Artifact, Key
+from attnkern.codegen.gpus import known_model
+from attnkern.codegen.profile import Profile, fit, profile
 from attnkern.errors import FailedError
 from attnkern.reference import TOLERANCE
 from attnkern.timing import anchor, rotation
@@ -166,11 +168,19 @@ class Bench:
         except Exception as failure:
             return self.failed(key.formulation, failure), None
         found = Times(
-            "ok", error=error, registers=kernel.registers, local_bytes_per_thread=kernel.local_bytes_per_thread
+            "ok",
+            error=error,
+            registers=kernel.registers,
+            local_bytes_per_thread=kernel.local_bytes_per_thread,
+            spill_floor_ms=self.spill_floor_ms(profile(outcome, made.figures[key.name], case)),
         )
         if error is not None and not error <= TOLERANCE[case.dtype]:
             return replace(found, status="wrong-result", message=f"relative error {error:.2g}"), None
         return found, kernel
+
+    def spill_floor_ms(self, known: Profile) -> float | None:
+        model = known_model(self.machine["gpu"])
+        return fit(known, model).spill_floor_ms if model else None
 
     def failed(self, formulation: str, failure: Exception) -> Times:
         """A refusal by the driver, if the context is still alive; raises Fault otherwise."""

@@ -1,7 +1,7 @@
 import pytest
 
 from attnkern.cases import CASES
-from attnkern.codegen.gpus import GPUS, REFERENCE, Gpu, gpu_named, target_named
+from attnkern.codegen.gpus import GPUS, REFERENCE, Gpu, gpu_named, known_model, target_named
 from attnkern.codegen.profile import fit, profile
 from attnkern.errors import UserError
 from tests.codegen.builders import artifact, figures
@@ -91,6 +91,22 @@ def test_each_gpu_is_whole(gpu: Gpu) -> None:
     assert gpu.source
     assert gpu.shared_bytes_per_program + 1024 == gpu.shared_bytes_per_sm
     assert all(GPUS[name].runs(target) for target, name in REFERENCE.items())
+
+
+@pytest.mark.parametrize(
+    ("driver", "name"),
+    [
+        ("NVIDIA H200", "H200"),
+        ("NVIDIA A100-SXM4-80GB", "A100"),
+        ("NVIDIA L4", "L4"),
+        ("NVIDIA GeForce RTX 5090", "RTX 5090"),
+        ("NVIDIA L40S", None),
+        ("Tesla V100", None),
+    ],
+)
+def test_which_gpu_a_driver_means(driver: str, name: str | None) -> None:
+    found = known_model(driver)
+    assert (found.name if found else None) == name
 
 
 def test_names() -> None:
