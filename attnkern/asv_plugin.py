@@ -9,18 +9,15 @@ from __future__ import annotations
 import os
 import sys
 
+from attnkern import suite
 from attnkern.errors import UserError
-from attnkern.home import CHECKOUT, home
+from attnkern.home import CHECKOUT
 from attnkern.revisions import history
 
 os.environ["ATTNKERN_PYTHON"] = sys.executable
 
 try:
-    if home().resolve() != (CHECKOUT / ".attnkern").resolve():
-        raise UserError(
-            f"ATTNKERN_HOME is {home()}, and asv.conf.json has its history in .attnkern: unset it, or make .attnkern"
-            " a link to that folder"
-        )
+    suite.check_home()
     history.revisions()  # made from the lock file where there is none yet
     # asv leaves an installed commit as it is, but a bundle may have grown by a case since: have it installed again.
     for status in (CHECKOUT / ".asv" / "env").glob("*/asv-install-status.json"):

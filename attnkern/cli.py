@@ -38,6 +38,7 @@ from attnkern.options import (
 )
 from attnkern.revisions import history, index
 from attnkern.revisions.history import Revision
+from attnkern.revisions.release import NoWheelError
 from attnkern.revisions.select import select
 from attnkern.timing.commands import timing_app
 
@@ -63,11 +64,12 @@ def main() -> None:
         sys.exit(error.exit_code)
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer's own answer to a Ctrl-C, without a word
-            print("attnkern: stopped; what was finished is kept", file=sys.stderr)
+            print("attnkern: stopped; what was finished is kept", file=sys.stderr, flush=True)
+            os._exit(INTERRUPTED)  # without waiting for a thread that waits for the network
         raise
-    except BrokenPipeError:  # the reader of our output went away: `attnkern … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(141)
+    except OSError as error:
+        print(f"attnkern: {error}", file=sys.stderr)
+        sys.exit(1)
 
 
 @history_app.command("sync")
@@ -138,15 +140,18 @@ def profile_command(
     gpu: Annotated[str | None, typer.Option("--gpu", help=f"Whose limits and bandwidth: {', '.join(GPUS)}.")] = None,
     jobs: Jobs = CORES,
     keep: Keep = False,
+    timeout: Timeout = Limits.timeout_s,
+    memory: Memory = Limits.memory_bytes / 2**30,
     as_json: AsJson = False,
 ) -> None:
     """What the compilers emitted: registers, spills, the floor that they set, and whether it launches."""
     chosen = select(history.revisions(), revisions)
     selection = selected(cases, targets)
-    for target in selection.targets if gpu else ():
+    for target in selection.targets if gpu is not None else ():
         if not gpu_named(gpu or "").runs(target):
             raise UserError(f"{gpu} does not run code for {target}: leave --gpu out, or choose another target")
-    errors = make(chosen, selection, build.BuildOptions(jobs, keep), fail=False)
+    options = build.BuildOptions(jobs, keep, limits=limits(timeout, memory))
+    errors = make(chosen, selection, options, fail=False)
     rows = [row for revision in chosen for row in rows_of(revision, selection, gpu)]
     if as_json:
         print(json.dumps([report.as_json(row) for row in rows], indent=1))
@@ -167,18 +172,19 @@ def bench_command(
     memory: Memory = Limits.memory_bytes / 2**30,
 ) -> None:
     """Compile, record with `asv run`, publish with `asv publish`, and print the first case as a table."""
+    selection = selected(cases, targets)
+    suite.check(selection)
     synced = history.sync()
     if synced.index_failure:
         print(f"attnkern: releases from the lock file, not the index: {synced.index_failure}", file=sys.stderr)
     chosen = select(synced.revisions, [releases])
-    selection = selected(cases, targets)
     options = build.BuildOptions(jobs, keep, retry_failures, limits(timeout, memory))
     errors = make(chosen, selection, options, fail=False)
     suite.record([revision for revision in chosen if revision.commit not in errors], selection, jobs)
     suite.publish()
     first = build.Selection(selection.cases[:1], selection.targets)
     print_tables([row for revision in chosen for row in rows_of(revision, first, None)], first)
-    print(f"graphs of every figure: {suite.PAGES.relative_to(CHECKOUT)}/index.html (serve them with `asv preview`)")
+    print(f"graphs of every figure: {suite.PAGES.relative_to(CHECKOUT)} (serve them with `.venv/bin/asv preview`)")
     complain(chosen, errors)
 
 
@@ -187,7 +193,7 @@ def asv_build(commit: str, folder: Path) -> None:
     """asv's build step: the bundle of a commit, as the only wheel in that folder."""
     revision = select(history.revisions(), [commit])[0]
     selection = selected(os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", "sm_80,sm_90"))
-    make([revision], selection, build.BuildOptions(int(os.environ.get("ATTNKERN_JOBS", CORES))))
+    make([revision], selection, build.BuildOptions(jobs_wanted()))
     build.write_bundle(revision, selection, folder)
 
 
@@ -203,12 +209,25 @@ def make(
 
 
 def complain(revisions: list[Revision], errors: dict[str, UserError]) -> None:
-    """Say why each Triton that is missing could not be had; the last one is raised."""
+    """Say why each Triton that is missing could not be had, and fail.
+
+    A range that holds a few releases which have no wheel for this Python is no failure.
+    """
     missing = [revision for revision in revisions if revision.commit in errors]
     for revision in missing:
-        print(f"attnkern: Triton {revision.name}: {errors[revision.commit]}", file=sys.stderr)
-    if missing:
+        said = str(errors[revision.commit]).removeprefix(f"Triton {revision.name} ")
+        print(f"attnkern: Triton {revision.name}: {said}", file=sys.stderr)
+    beyond_this_python = [isinstance(errors[revision.commit], NoWheelError) for revision in missing]
+    if missing and not (all(beyond_this_python) and len(missing) < len(revisions)):
         raise FailedError(f"{len(missing)} of {len(revisions)} revisions could not be compiled")
+
+
+def jobs_wanted() -> int:
+    """$ATTNKERN_JOBS, or the cores."""
+    given = os.environ.get("ATTNKERN_JOBS", str(CORES))
+    if not given.isdigit() or int(given) < 1:
+        raise UserError(f"ATTNKERN_JOBS is {given!r}: set it to a number of compiles at the same time")
+    return int(given)
 
 
 def print_tables(rows: list[report.Row], selection: build.Selection) -> None:

@@ -22,7 +22,9 @@ Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Compiles at the 
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the unpacked Tritons for the next time (up to 0.7 GB each).")]
 Retry = Annotated[bool, typer.Option("--retry-failures", help="Compile again what failed before.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds after which a compile counts as hung.")]
-Memory = Annotated[float, typer.Option("--memory", min=0.1, help="GiB of address space that a compile may take.")]
+Memory = Annotated[
+    float, typer.Option("--memory", min=0.1, max=65536, help="GiB of address space that a compile may take.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
 
 CORES = os.cpu_count() or 1

@@ -33,7 +33,8 @@ def shown() -> Iterator[Callable[[Progress], None]]:
             nonlocal last
             if time.monotonic() - last >= LOG_EVERY_S:
                 last = time.monotonic()
-                print(f"attnkern: {state.done} of {state.total} compiles, {doing(state)}", file=sys.stderr, flush=True)
+                now = doing(state) or "waiting"
+                print(f"attnkern: {state.done} of {state.total} compiles, {now}", file=sys.stderr, flush=True)
 
         yield log
 

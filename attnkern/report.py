@@ -98,7 +98,8 @@ def table(rows: Sequence[Row], title: str) -> Table:
     """One line per revision and formulation; a failure says its stage and message across the figures."""
     printed = Table(title=title, title_justify="left", caption_justify="left", caption=CAPTION)
     for name, justify in COLUMNS:
-        printed.add_column(name, justify=justify)  # type: ignore[arg-type]
+        last = name == COLUMNS[-1][0]  # the only one that may fold; a cut figure would be another figure
+        printed.add_column(name, justify=justify, no_wrap=not last, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
         printed.add_row(*cells(row))
     return printed

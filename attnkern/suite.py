@@ -12,23 +12,31 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from asv import util as asv_util
 from asv.results import Results
-from asv.util import UserError
 
 from attnkern.codegen import store
 from attnkern.codegen.build import Selection
 from attnkern.errors import FailedError
-from attnkern.home import CHECKOUT, disk_errors, home, scratch
+from attnkern.home import CHECKOUT, disk_errors, exclusive, home, scratch
 from attnkern.revisions.history import Revision
 
 MACHINE = "compiler"
 MACHINE_FIELDS = {"os": "any", "arch": "any", "cpu": "none", "num_cpu": "0", "ram": "0"}
 RESULTS = CHECKOUT / "results"
 PAGES = CHECKOUT / ".asv" / "html"
+TARGETS = ("sm_80", "sm_90")
+"""The parameters of the suite's benchmarks."""
 SOME_BENCHMARK_FAILED = 2  # asv run's exit code for it: an artifact that does not compile is data
+
+
+def check(selection: Selection) -> None:
+    """Raises UserError for what the suite can't record, before anything is compiled for it."""
+    check_home()
 
 
 def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> None:
@@ -46,7 +54,7 @@ def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> No
     asv("machine", "--yes", "--machine", MACHINE, *itertools.chain(*((f"--{k}", v) for k, v in MACHINE_FIELDS.items())))
     cases = "|".join(case.name for case in selection.cases)
     targets = "|".join(selection.targets)
-    with scratch("record") as folder:
+    with exclusive("asv"), scratch("record") as folder:
         hashes = folder / "hashes"
         hashes.write_text("".join(f"{revision.commit}\n" for revision in new))
         asv(
@@ -56,7 +64,7 @@ def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> No
                 "ATTNKERN_TARGETS": ",".join(selection.targets),
                 "ATTNKERN_JOBS": str(jobs),
             },
-            say=f"recording {len(new)} revisions",
+            say=f"recording {len(new)} of {len(revisions)} revisions",
         )  # fmt: skip
 
 
@@ -74,7 +82,7 @@ def figures_in(path: Path) -> Results | None:
     """asv's reading of a result file; None where it is not a whole one."""
     try:
         return Results.load(str(path), machine_name=MACHINE)
-    except (UserError, ValueError, KeyError):
+    except (asv_util.UserError, AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
@@ -97,14 +105,17 @@ def has_values(path: Path, selection: Selection) -> bool:
 
 def publish() -> None:
     """`asv publish` to a fresh folder, then swapped in: a failing publish leaves the old pages as they are."""
-    with scratch("publish") as folder:
-        fresh = folder / "html"
-        asv("publish", "--html-dir", str(fresh), say="publishing")
+    with disk_errors(PAGES):
+        PAGES.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="publish-", dir=PAGES.parent))
+    try:
+        asv("publish", "--html-dir", str(folder / "html"), say="publishing")
         with disk_errors(PAGES):
-            PAGES.parent.mkdir(parents=True, exist_ok=True)
             if PAGES.exists():
                 PAGES.rename(folder / "old")
-            shutil.move(fresh, PAGES)
+            (folder / "html").rename(PAGES)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def asv(*arguments: str, environment: dict[str, str] | None = None, say: str | None = None) -> None:

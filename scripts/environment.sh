@@ -1,10 +1,10 @@
 # Sourced by the other scripts: makes the checkout's own environment in .venv, or leaves it when nothing changed,
-# and sets $root and $python.   Usage: . scripts/environment.sh [EXTRA]
+# and sets $root and $python. With extra=NAME set before, the package's extra of that name is installed too.
 # PYTHON chooses the interpreter; the oldest Tritons have wheels up to CPython 3.11 only.
 
 say() { echo "$(basename "$0"): $*" >&2; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-extra=${1:-}
+extra=${extra:-}
 
 find_python() {
     local candidate

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from attnkern.home import CHECKOUT
+from attnkern.revisions.index import locked_releases
 from tests.conftest import CommandLine
 
 
@@ -25,7 +27,10 @@ from tests.conftest import CommandLine
         (("profile", "3.2.0", "--gpu", "V100"), "attnkern: unknown GPU 'V100': choose from A100, "),
         (("profile", "3.2.0", "--gpu", "H200"), "attnkern: H200 does not run code for sm_80: "),
         (("bundle", "all", "-j", "0"), "greater than or equal to 1"),
+        (("bundle", "all", "--memory", "1e12"), "less than or equal to 65536"),
         (("bundle",), "Missing argument"),
+        (("profile", ""), "attnkern: no revision is named: write a release"),
+        (("bench", "--targets", "sm_86"), "attnkern: "),
     ],
 )
 def test_a_wrong_request(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -54,16 +59,6 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
     answer = CommandLine(tmp_path / "home").run("history", "sync", "--offline")
     assert answer.returncode == 1
     assert answer.stderr == f"attnkern: can't write to {tmp_path / 'home'}: make it writable, or set ATTNKERN_HOME\n"
-
-
-def test_a_reader_that_goes_away(tmp_path: Path) -> None:
-    attnkern = CommandLine(tmp_path / "home")
-    attnkern.run("history", "sync", "--offline")
-    command = " ".join([*attnkern.arguments("history", "list", "--json"), "| head -c 1; exit ${PIPESTATUS[0]}"])
-    answer = subprocess.run(
-        ["bash", "-c", command], env=attnkern.environment(), capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in answer.stderr
 
 
 def test_history_list(tmp_path: Path) -> None:
@@ -124,3 +119,38 @@ def test_broken_off_and_taken_up_again(compiled: CommandLine, tmp_path: Path, en
         (32, 14784),
         (255, 1488),
     ]
+
+
+def test_a_triton_that_cannot_be_loaded_is_data(tmp_path: Path) -> None:
+    attnkern = CommandLine(tmp_path / "home")
+    (wheel,) = [release.wheel_for().filename for release in locked_releases() if release.version == "3.2.0"]
+    broken = attnkern.home / "tritons" / wheel.removesuffix(".whl") / "triton"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('no such symbol')")
+    made = attnkern.run("bundle", "3.2.0", "--case", "seed", "--target", "sm_80")
+    assert (made.returncode, made.stderr) == (0, "")
+    rows = json.loads(attnkern.run("profile", "3.2.0", "--json").stdout)
+    assert [(row["status"], row["failure"]["message"]) for row in rows] == [
+        ("import", "ImportError: no such symbol")
+    ] * 2
+
+
+def test_damaged_entries_of_the_store(tmp_path: Path) -> None:
+    """What can be made again is; what can't be told apart from a result is named."""
+    test_a_triton_that_cannot_be_loaded_is_data(tmp_path)
+    attnkern = CommandLine(tmp_path / "home")
+    first, second = sorted(attnkern.home.glob("store/*/*"))
+    (first / "outcome.json").unlink()
+    assert len(json.loads(attnkern.run("profile", "3.2.0", "--json").stdout)) == 2
+    (second / "costs.json").write_text("{")
+    answer = attnkern.run("profile", "3.2.0", "--json")
+    assert answer.returncode == 1
+    assert answer.stderr.endswith("is damaged: delete that folder and run the command again\n")
+
+
+def test_the_script_passes_its_arguments_on() -> None:
+    answer = subprocess.run(
+        [CHECKOUT / "scripts" / "bench", "--help"], capture_output=True, text=True, check=False, timeout=600
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "--releases" in answer.stdout

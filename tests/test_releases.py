@@ -207,7 +207,7 @@ def test_a_compiler_that_fails_is_data(
     (attnkern.home / "tritons").symlink_to(compiled.home / "tritons")
     made = attnkern.run("bundle", "2.1.0", "--case", "seed", "--target", target, *options)
     assert made.returncode == 0, made.stderr
-    answer = attnkern.run("profile", "2.1.0", "--case", "seed", "--target", target, "--json")
+    answer = attnkern.run("profile", "2.1.0", "--case", "seed", "--target", target, "--json", *options)
     rows = json.loads(answer.stdout)
     assert [row["failure"]["kind"] for row in rows] == [kind, kind]
     assert all(row["failure"]["message"] and "\n" not in row["failure"]["message"] for row in rows)

@@ -94,6 +94,9 @@ class Costs:
     cpu_s: float
     peak_bytes: int
     """The largest resident set among the compiler and the ptxas that it started."""
+    timeout_s: float
+    memory_bytes: int
+    """What it was allowed."""
 
 
 def to_dict(outcome: Outcome) -> dict[str, Any]:

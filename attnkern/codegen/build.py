@@ -19,7 +19,7 @@ from attnkern.codegen.artifact import Artifact, Failure, Key, Outcome
 from attnkern.codegen.compile import SWITCHES, CompileWorker, Limits
 from attnkern.codegen.profile import Profile, profile
 from attnkern.errors import UserError
-from attnkern.home import scratch, sweep
+from attnkern.home import disk_errors, home, scratch, sweep
 from attnkern.revisions.history import Revision
 from attnkern.revisions.release import Release
 from attnkern.revisions.wheel import provided
@@ -80,7 +80,8 @@ def build(
     progress = Progress(sum(len(wanted) for _, wanted in plan))
     watch = Watch(progress, listen)
     errors: dict[str, UserError] = {}
-    with ThreadPoolExecutor(1) as fetcher, ThreadPoolExecutor(options.jobs) as compilers:
+    fetcher = ThreadPoolExecutor(1)
+    with ThreadPoolExecutor(options.jobs) as compilers:
 
         def fetch(place: int) -> ComingTriton | None:
             return ComingTriton(fetcher, plan[place][0].release, options.keep, watch) if place < len(plan) else None
@@ -98,9 +99,10 @@ def build(
                         compile_all(compilers, revision, wanted, folder, options, watch)
         except BaseException:
             watch.stop()
-            if coming is not None:
-                coming.close()
+            # Not waited for: it may hang on an index that never answers. What it leaves is swept next time.
+            fetcher.shutdown(wait=False, cancel_futures=True)
             raise
+    fetcher.shutdown()
     return errors
 
 
@@ -108,12 +110,20 @@ def missing(revision: Revision, selection: Selection, options: BuildOptions) -> 
     wanted = []
     for key in selection.artifacts():
         outcome = store.load(revision.commit, key)
-        if options.retry_failures and isinstance(outcome, Failure):
+        if isinstance(outcome, Failure) and (options.retry_failures or starved(revision, key, outcome, options.limits)):
             store.forget(revision.commit, key)
             outcome = None
         if outcome is None:
             wanted.append(key)
     return wanted
+
+
+def starved(revision: Revision, key: Key, failure: Failure, limits: Limits) -> bool:
+    """Whether a compile failed for want of time or memory that it would be given now."""
+    spent = store.costs(revision.commit, key)
+    return (failure.kind == "timeout" and spent.timeout_s < limits.timeout_s) or (
+        failure.kind == "out-of-memory" and spent.memory_bytes < limits.memory_bytes
+    )
 
 
 def outcomes(revision: Revision, selection: Selection) -> list[Outcome]:
@@ -147,12 +157,11 @@ def write_bundle(revision: Revision, selection: Selection, folder: Path) -> Path
 def profiled(revision: Revision, artifact: Artifact) -> Profile:
     """The artifact's profile, its machine code read only once."""
     name = f"sass-{sass.FIGURES_VERSION}.json"
-    kept = store.noted(revision.commit, artifact.key, name)
-    if kept is None:
+    try:
+        figures = sass.SassFigures(**json.loads(store.noted(revision.commit, artifact.key, name) or ""))
+    except (TypeError, ValueError):  # not there yet, or damaged
         figures = sass.figures(store.read(revision.commit, artifact, "kernel.cubin"))
         store.note(revision.commit, artifact.key, name, json.dumps(dataclasses.asdict(figures)).encode())
-    else:
-        figures = sass.SassFigures(**json.loads(kept))
     return profile(artifact, figures, CASES[artifact.key.case])
 
 
@@ -172,14 +181,19 @@ def compile_all(
         compilers.submit(compile_from, queue, revision, triton, options, watch)
         for _ in range(min(options.jobs, len(wanted)))
     ]
-    for thread in threads:
-        thread.result()
+    try:
+        for thread in threads:
+            thread.result()
+    except BaseException:
+        watch.stop()  # before the Triton that they compile with goes away
+        wait(threads)
+        raise
 
 
 def compile_from(
     queue: SimpleQueue[Key], revision: Revision, triton: Path, options: BuildOptions, watch: Watch
 ) -> None:
-    with scratch("compile") as folder:
+    with disk_errors(home()), scratch("compile") as folder:
         (folder / "worker").mkdir()
         with CompileWorker(triton, folder / "worker", options.limits) as worker, watch.watching(worker):
             while True:
@@ -216,7 +230,6 @@ class ComingTriton:
             return None
 
     def close(self) -> None:
-        self.folder.cancel()
         wait([self.folder])
         self.stack.close()
 
@@ -244,7 +257,7 @@ class Watch:
         with self.lock:
             self.stopped = True
             for worker in self.workers:
-                worker.process.kill()
+                worker.process.terminate()
 
     def skip(self, count: int) -> None:
         with self.lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -29,6 +30,9 @@ SWITCHES = {
 }
 """The environment switches that change code generation, as fixed here. A worker sees these, PATH, and folders of its
 own; every other TRITON_*, MLIR_*, LLVM_*, PTXAS_* or CUDA_* variable is unset, so it has that release's default."""
+
+KILLS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+"""Signals that come from outside, a person's or the kernel's when memory is short: no finding about a compiler."""
 
 LOCAL_PATHS = re.compile(r"(/[\w.+-]+)+/(?=[\w.+-]+)")
 TELLING = re.compile(r"error|assert|unsupported|unreachable|fatal|not supported|failed|bad_alloc|exception", re.I)
@@ -92,9 +96,12 @@ class CompileWorker:
             }
         )
         if answer is None:
-            return self.import_failure(key), Costs(0, 0, 0)
+            return self.import_failure(key), Costs(0, 0, 0, self.limits.timeout_s, self.limits.memory_bytes)
         self.loaded = True
-        costs = Costs(answer["wall_s"], answer["cpu_s"], answer["peak_bytes"])
+        if answer.get("signal") in KILLS:
+            raise FailedError(f"the compile of {key.name} was killed ({answer['signal']}): is there enough memory?")
+        limits = self.limits
+        costs = Costs(answer["wall_s"], answer["cpu_s"], answer["peak_bytes"], limits.timeout_s, limits.memory_bytes)
         return read_outcome(key, case, answer, job_folder, folder, self.ptxas_versions), costs
 
     def ask(self, job: dict[str, Any]) -> dict[str, Any] | None:
@@ -112,7 +119,7 @@ class CompileWorker:
     def import_failure(self, key: Key) -> Failure:
         """Of a worker that died before its first answer; one that was killed from outside is no finding."""
         code = self.process.wait()
-        if self.loaded or code == -signal.SIGKILL:
+        if self.loaded or (code < 0 and signal.Signals(-code).name in KILLS):
             raise FailedError(f"the compile worker was killed at {key.name}: is there enough memory? run it again")
         return Failure(key, "import", "raised" if code > 0 else "aborted", last_line(read_text(self.log)))
 
@@ -131,7 +138,8 @@ class CompileWorker:
             self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
-                pipe.close()
+                with contextlib.suppress(BrokenPipeError):  # a job that a dead worker never read
+                    pipe.close()
 
 
 def read_outcome(

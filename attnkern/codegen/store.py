@@ -7,29 +7,29 @@ simply not found any more and is made anew.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
 import json
 import platform
-import shutil
 from pathlib import Path
 
 from attnkern.cases import Case, case_named
 from attnkern.codegen import compile as compiling
 from attnkern.codegen.artifact import Artifact, Costs, Key, Outcome, from_dict, to_dict, to_text
 from attnkern.errors import FailedError
-from attnkern.home import disk_errors, home, place_folder, write_file
+from attnkern.home import disk_errors, home, place_folder, scratch, write_file
 
 
 def load(commit: str, key: Key) -> Outcome | None:
     """The stored outcome, or None; raises FailedError for a damaged one."""
     record = entry(commit, key) / "outcome.json"
-    if not record.exists():
-        return None
     try:
         return from_dict(json.loads(record.read_text()))
-    except (KeyError, TypeError, ValueError) as error:
+    except FileNotFoundError:
+        return None
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise damaged(record.parent) from error
 
 
@@ -55,7 +55,7 @@ def read(commit: str, artifact: Artifact, name: str) -> bytes:
         data = (folder / name).read_bytes()
     except OSError as error:
         raise damaged(folder) from error
-    if hashlib.sha256(data).hexdigest() != artifact.files[name].sha256:
+    if name not in artifact.files or hashlib.sha256(data).hexdigest() != artifact.files[name].sha256:
         raise damaged(folder)
     return data
 
@@ -65,17 +65,15 @@ def put(commit: str, outcome: Outcome, spent: Costs, folder: Path) -> None:
     with disk_errors(home()):
         (folder / "costs.json").write_text(to_text(dataclasses.asdict(spent)))
         (folder / "outcome.json").write_text(to_text(to_dict(outcome)))
+        if not (entry(commit, outcome.key) / "outcome.json").exists():
+            forget(commit, outcome.key)  # what somebody left of an entry, which would stay in the way
         place_folder(folder, entry(commit, outcome.key))
 
 
 def forget(commit: str, key: Key) -> None:
     """Drop a stored outcome, whole: the rename makes it vanish at once."""
-    folder = entry(commit, key)
-    grave = home() / "tmp" / f"0-dropped-{commit[:12]}-{folder.name}"
-    if folder.exists():
-        grave.parent.mkdir(parents=True, exist_ok=True)
-        folder.rename(grave)
-        shutil.rmtree(grave)
+    with scratch("dropped") as grave, contextlib.suppress(FileNotFoundError):
+        entry(commit, key).rename(grave / "entry")
 
 
 def note(commit: str, key: Key, name: str, data: bytes) -> None:

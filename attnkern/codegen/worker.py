@@ -63,6 +63,7 @@ def run_job(kernel, job):
     child = os.fork()
     if child == 0:
         compile_and_exit(kernel, job)
+    signal.signal(signal.SIGTERM, lambda *_: end_with(child))
     status, usage = wait(child, started + job["timeout_s"])
     answer = {
         "wall_s": time.monotonic() - started,
@@ -75,7 +76,15 @@ def run_job(kernel, job):
         with open(os.path.join(job["dir"], "outcome.json"), encoding="utf-8") as file:
             return dict(answer, **json.load(file))
     except FileNotFoundError:
-        return dict(answer, status="died", message=describe_death(status))
+        killer = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else None
+        return dict(answer, status="died", message=describe_death(status), signal=killer)
+
+
+def end_with(child):
+    """Take the compile along, with the ptxas that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os._exit(1)
 
 
 def wait(child, deadline):
@@ -101,11 +110,14 @@ def describe_death(status):
 
 def compile_and_exit(kernel, job):
     os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a worker that is killed leaves nothing running
     log = os.open(os.path.join(job["dir"], "log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    resource.setrlimit(resource.RLIMIT_AS, (job["memory_bytes"], job["memory_bytes"]))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    memory = job["memory_bytes"] if hard == resource.RLIM_INFINITY else min(hard, job["memory_bytes"])
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.environ["TRITON_CACHE_DIR"] = os.path.join(job["dir"], "cache")
     os.environ["ATTNKERN_PTXAS_LOG"] = os.path.join(job["dir"], "ptxas.log")

@@ -59,7 +59,7 @@ def path() -> Path:
 def sync(offline: bool = False) -> Sync:
     """Bring the `releases` line up to date with the lock file and, unless `offline`, the index."""
     listed: list[Release] = []
-    failure = "told not to" if offline else None
+    failure = None
     if not offline:
         try:
             listed = index.listed_releases()
@@ -81,7 +81,8 @@ def revisions() -> list[Revision]:
     if not path().exists():
         return sync(offline=True).revisions
     with open_or_create() as repository:
-        return revisions_of(repository)
+        found = revisions_of(repository)
+    return found or sync(offline=True).revisions  # a sync that was killed before its end
 
 
 def open_or_create() -> git.Repo:
@@ -151,10 +152,12 @@ def stream(text: str) -> IO[bytes]:
 
 
 def revisions_of(repository: git.Repo) -> list[Revision]:
+    if RELEASES not in {reference.path for reference in repository.references}:
+        return []  # a sync that was killed before its end
     try:
         commits = list(repository.iter_commits(RELEASES, reverse=True))
-    except git.GitCommandError:
-        return []  # a history that was killed before its first commit
+    except git.GitCommandError as error:
+        raise FailedError(f"git can't read {path()}: delete that folder and sync, or see `git log` there") from error
     return [Revision(commit.hexsha, release_of(commit)) for commit in commits]
 
 

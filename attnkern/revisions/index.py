@@ -11,6 +11,7 @@ import functools
 import hashlib
 import importlib.resources
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -159,7 +160,7 @@ def project_files(
     client: pypi_simple.PyPISimple, configuration: IndexConfiguration
 ) -> Iterator[pypi_simple.DistributionPackage]:
     """Every file of the project, the first index's first; FailedError when no index answers."""
-    failures = []
+    failures, found = [], False
     for url in configuration.urls:
         # The client's own endpoint is fixed when it is made; a page is asked for by its address here.
         try:
@@ -171,11 +172,17 @@ def project_files(
             if page.status_code == 404:
                 continue
             page.raise_for_status()
-            yield from pypi_simple.ProjectPage.from_response(page, PROJECT).packages
+            for package in pypi_simple.ProjectPage.from_response(page, PROJECT).packages:
+                found = True
+                yield package
         except (requests.RequestException, *UNREADABLE) as error:
-            failures.append(f"{url} ({brief(error)})")
-    if len(failures) == len(configuration.urls):
+            failures.append(f"{without_password(url)} ({brief(error)})")
+    if failures and not found:
         raise FailedError(f"no package index can be reached: {', '.join(failures)}; check the network or PIP_INDEX_URL")
+
+
+def without_password(url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", url)
 
 
 def release_version(package: pypi_simple.DistributionPackage) -> str | None:

@@ -16,6 +16,10 @@ from attnkern.errors import UserError
 FIRST = Version("2.0.0")  # before it, Triton had another compiler altogether
 
 
+class NoWheelError(UserError):
+    """This Python is too new (or too old) for a release."""
+
+
 @dataclass(frozen=True)
 class Wheel:
     filename: str
@@ -47,7 +51,7 @@ class Release:
         ]
         if not fitting:
             pythons = sorted({tag.interpreter for wheel in self.wheels for tag in wheel.tags})
-            raise UserError(
+            raise NoWheelError(
                 f"Triton {self.version} has no wheel for {ranked[0].interpreter} ({ranked[0].platform}):"
                 f" run attnkern with one of {', '.join(pythons)} on Linux x86-64"
             )

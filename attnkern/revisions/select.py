@@ -17,6 +17,8 @@ def select(revisions: Sequence[Revision], specifications: Iterable[str]) -> list
     for specification in specifications:
         for part in filter(None, re.split(r"[,\s]+", specification)):
             chosen.update(revision.commit for revision in one(revisions, part))
+    if not chosen:
+        raise UserError("no revision is named: write a release, a range A..B, or all")
     return [revision for revision in revisions if revision.commit in chosen]
 
 

@@ -32,7 +32,9 @@ def contents() -> dict[str, bytes]:
 
 @pytest.fixture
 def wheel(tmp_path: Path) -> Path:
-    return bundle.write(made(), contents(), {artifact().key.name: Costs(1.5, 1.4, 10**8)}, tmp_path / "out")
+    return bundle.write(
+        made(), contents(), {artifact().key.name: Costs(1.5, 1.4, 10**8, 120.0, 2**33)}, tmp_path / "out"
+    )
 
 
 keys = st.builds(Key, st.sampled_from(["seed", "d64"]), st.sampled_from(["direct", "transposed"]), st.just("sm_80"))
@@ -61,7 +63,7 @@ def test_same_input_same_bytes(wheel: Path) -> None:
 
 
 def test_what_a_compile_took_is_beside_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    slower = {artifact().key.name: Costs(99.0, 98.0, 10**9)}
+    slower = {artifact().key.name: Costs(99.0, 98.0, 10**9, 120.0, 2**33)}
     other = bundle.write(made(), contents(), slower, tmp_path / "other")
     assert other.read_bytes() == wheel.read_bytes()
     assert (tmp_path / "other" / bundle.COSTS).read_bytes() != (wheel.parent / bundle.COSTS).read_bytes()

@@ -9,7 +9,7 @@ from attnkern.home import scratch, sweep
 from tests.codegen.builders import FILES, artifact
 
 COMMIT = "a" * 40
-COSTS = Costs(2.0, 1.9, 10**8)
+COSTS = Costs(2.0, 1.9, 10**8, 120.0, 2**33)
 
 
 def put(registers: int = 255) -> None:

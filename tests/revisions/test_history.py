@@ -1,11 +1,12 @@
 import hashlib
+import shutil
 import subprocess
 from pathlib import Path
 
 import git
 import pytest
 
-from attnkern.errors import UserError
+from attnkern.errors import FailedError, UserError
 from attnkern.revisions import history
 from attnkern.revisions.index import locked_releases
 from attnkern.revisions.release import Release, to_json
@@ -78,8 +79,16 @@ def test_after_a_kill_half_way(home: Path) -> None:
     (git_dir / "refs" / "heads" / "releases.lock").touch()
     (git_dir / "config.lock").touch()
     (git_dir / "refs" / "tags" / "v2.0.0.lock").touch()
-    assert history.revisions() == []
+    assert len(history.revisions()) == 18
     assert len(history.sync(offline=True).revisions) == 18
+
+
+def test_a_damaged_history(home: Path) -> None:
+    history.sync(offline=True)
+    for pack in (home / "history.git" / "objects").glob("??"):
+        shutil.rmtree(pack)
+    with pytest.raises(FailedError, match="delete that folder and sync"):
+        history.revisions()
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "repository"])
