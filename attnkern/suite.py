@@ -37,6 +37,19 @@ SOME_BENCHMARK_FAILED = 2  # asv run's exit code for it: an artifact that does n
 def check(selection: Selection) -> None:
     """Raises UserError for what the suite can't record, before anything is compiled for it."""
     check_home()
+    if other := set(selection.targets) - set(TARGETS):
+        raise UserError(
+            f"the suite records {', '.join(TARGETS)}: for {', '.join(sorted(other))} use `attnkern profile`"
+        )
+
+
+def check_home() -> None:
+    """Raises UserError where asv and attnkern would not look at the same history."""
+    if home().resolve() != (CHECKOUT / ".attnkern").resolve():
+        raise UserError(
+            f"ATTNKERN_HOME is {home()}, and asv.conf.json has its history in .attnkern: unset it, or make .attnkern"
+            " a link to that folder"
+        )
 
 
 def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> None:
