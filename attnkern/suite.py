@@ -21,7 +21,7 @@ from asv.results import Results
 
 from attnkern.codegen import store
 from attnkern.codegen.build import Selection
-from attnkern.errors import FailedError
+from attnkern.errors import FailedError, UserError
 from attnkern.home import CHECKOUT, disk_errors, exclusive, home, scratch
 from attnkern.revisions.history import Revision
 
