@@ -143,7 +143,7 @@ def test_half_a_result_file_is_made_anew(checkout: Path, benched: Any) -> None:
     broken.write_text(broken.read_text()[:100])
     answer = attnkern(checkout, "bench", "--releases", "2.1.0", "--cases", "seed", "--targets", "sm_80")
     assert answer.returncode == 0, answer.stderr
-    assert "recording 1 revisions" in answer.stderr
+    assert "recording 1 of 1 revisions" in answer.stderr
     assert json.loads(broken.read_text())["results"]["codegen.track_registers"][0][0] == 32
 
 
