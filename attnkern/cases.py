@@ -16,7 +16,6 @@ FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
 
 # The names of the kernel's tensor arguments, in its order.
 HALF_TENSORS = ("Q", "K", "V", "DO")
-GRADIENT_TENSORS = ("DQ", "DK", "DV")
 ROW_TENSORS = ("L", "M", "D")
 
 

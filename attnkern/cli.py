@@ -89,16 +89,13 @@ def history_list(
     revisions: Annotated[list[str] | None, typer.Argument(metavar="[REV…]")] = None, as_json: AsJson = False
 ) -> None:
     """The revisions, oldest first."""
-    for revision in (chosen := select(history.revisions(), revisions or ["all"])) if not as_json else ():
-        print(f"{revision.commit}  {revision.release.uploaded:%Y-%m-%d}  {revision.name}")
+    chosen = select(history.revisions(), revisions or ["all"])
     if as_json:
-        chosen = select(history.revisions(), revisions or ["all"])
-        print(
-            json.dumps(
-                [{"commit": r.commit, "release": r.name, "uploaded": r.release.uploaded.isoformat()} for r in chosen],
-                indent=1,
-            )
-        )
+        entries = [{"commit": r.commit, "release": r.name, "uploaded": r.release.uploaded.isoformat()} for r in chosen]
+        print(json.dumps(entries, indent=1))
+        return
+    for revision in chosen:
+        print(f"{revision.commit}  {revision.release.uploaded:%Y-%m-%d}  {revision.name}")
 
 
 @history_app.command("lock")
@@ -127,9 +124,9 @@ def bundle_command(
     selection = selected(cases, targets)
     options = build.BuildOptions(jobs, keep, retry_failures, limits(timeout, memory))
     make(chosen, selection, options)
-    for revision in chosen if out else ():
-        assert out is not None
-        print(build.write_bundle(revision, selection, out / revision.name))
+    if out is not None:
+        for revision in chosen:
+            print(build.write_bundle(revision, selection, out / revision.name))
 
 
 @app.command("profile")
@@ -147,9 +144,10 @@ def profile_command(
     """What the compilers emitted: registers, spills, the floor that they set, and whether it launches."""
     chosen = select(history.revisions(), revisions)
     selection = selected(cases, targets)
-    for target in selection.targets if gpu is not None else ():
-        if not gpu_named(gpu or "").runs(target):
-            raise UserError(f"{gpu} does not run code for {target}: leave --gpu out, or choose another target")
+    if gpu is not None:
+        for target in selection.targets:
+            if not gpu_named(gpu).runs(target):
+                raise UserError(f"{gpu} does not run code for {target}: leave --gpu out, or choose another target")
     options = build.BuildOptions(jobs, keep, limits=limits(timeout, memory))
     errors = make(chosen, selection, options, fail=False)
     rows = [row for revision in chosen for row in rows_of(revision, selection, gpu)]
