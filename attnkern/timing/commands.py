@@ -74,6 +74,7 @@ def measure_command(
         ]
         found = measure(jobs, machine if recording else None)
     if recording:
+        record.check_recordable(found)
         written = record.record(found, machine)
         print(f"attnkern: recorded {len(found)} measurements in {len(written)} result files", file=sys.stderr)
     if as_json:

@@ -41,6 +41,19 @@ def check_machine(machine: str, gpu: str) -> None:
         raise UserError(f"the machine {machine!r} in results is a {known}, this one is a {gpu}: give another --machine")
 
 
+def check_recordable(measurements: Sequence[Measurement]) -> None:
+    """Raises FailedError where another process was on the GPU: such times are nobody's, and none is recorded.
+
+    A throttled measurement is recorded with its mark.
+    """
+    shared = [f"{m.release} {m.case} {m.code}" for m in measurements if "shared" in m.marks]
+    if shared:
+        raise FailedError(
+            f"another process used this GPU during {len(shared)} of {len(measurements)} measurements ({shared[0]}, …):"
+            " nothing is recorded; end it and measure again"
+        )
+
+
 def record(measurements: Sequence[Measurement], machine: str) -> list[Path]:
     """Add measurements to the results of a machine; returns the asv result files written."""
     gpu = measurements[0].machine["gpu"]

@@ -73,6 +73,8 @@ class Session:
             )
             if answer is not None and "measurement" in answer:
                 return from_dict(answer["measurement"])
+            if answer is not None and "unusable" in answer:
+                raise FailedError(answer["unusable"])
             silent = self.end()
             if answer is not None:
                 formulation, status, message = answer["fault"]

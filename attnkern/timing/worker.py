@@ -39,6 +39,8 @@ from attnkern.timing.problem import Problem, make
 
 YARDSTICKS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 YARDSTICK_LAUNCHES = 20
+TOO_OLD = ("UNSUPPORTED_PTX_VERSION", "SYSTEM_DRIVER_MISMATCH")
+"""In an error's text: the driver knows neither this PTX nor this cubin's format (CUDA driver API, CUresult)."""
 
 
 class Fault(Exception):
@@ -70,6 +72,8 @@ def main() -> None:
         job = json.loads(line)
         try:
             say({"measurement": to_dict(bench.measure(job))})
+        except FailedError as error:
+            say({"unusable": str(error)})
         except Fault as fault:
             say({"fault": [fault.formulation, fault.status, str(fault)]})
             os._exit(1)  # the context is dead, and tearing it down can hang
@@ -166,6 +170,11 @@ class Bench:
         except torch.OutOfMemoryError as full:
             return Times("out-of-memory", first_line(full)), None
         except Exception as failure:
+            if any(sign in str(failure) for sign in TOO_OLD):
+                raise FailedError(
+                    f"driver {self.machine['driver']} is too old for the code of {made.version} ({first_line(failure)}):"
+                    " update the driver"
+                ) from failure
             return self.failed(key.formulation, failure), None
         found = Times(
             "ok",

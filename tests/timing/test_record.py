@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from asv.results import Results
 
-from attnkern.errors import UserError
+from attnkern.errors import FailedError, UserError
 from attnkern.timing import record, report
 from attnkern.timing.measurement import Measurement, Times
 
@@ -81,6 +81,12 @@ def test_another_gpu_under_the_same_name(results: Path) -> None:
     with pytest.raises(UserError, match="'h200' in results is a NVIDIA H200, this one is a NVIDIA A100: give another"):
         record.record([measured("3.3.0", gpu="NVIDIA A100")], "h200")
     assert sorted(results.rglob("*")) == before
+
+
+def test_a_shared_gpu_is_not_recorded() -> None:
+    with pytest.raises(FailedError, match=r"another process used this GPU during 1 of 2 .*nothing is recorded"):
+        record.check_recordable([measured(), measured("3.3.0", marks=["shared"])])
+    record.check_recordable([measured(marks=["throttled"])])
 
 
 def test_an_unknown_machine() -> None:

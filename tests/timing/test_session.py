@@ -40,6 +40,9 @@ for line in sys.stdin:
             say({{"fault": [formulation, "fault", "an illegal memory access was encountered"]}})
             os._exit(1)
         times[formulation] = Times("ok", ms=1.0, samples_ms=[1.0])
+    if act == "old":
+        say({{"unusable": "driver 450 is too old"}})
+        continue
     if act == "always":
         say({{"phase": "reference"}})
         os._exit(9)
@@ -98,6 +101,11 @@ def test_one_process_for_all_jobs(acted, tmp_path: Path) -> None:
 def test_a_death_that_is_nobodys_fault_ends_the_session(acted, tmp_path: Path) -> None:
     with acted() as session, pytest.raises(FailedError, match=r"measuring failed at reference .*is the GPU healthy"):
         session.measure(Job(tmp_path, "always", "native"))
+
+
+def test_a_driver_too_old_for_the_code(acted, tmp_path: Path) -> None:
+    with acted() as session, pytest.raises(FailedError, match=r"^driver 450 is too old$"):
+        session.measure(Job(tmp_path, "old", "native"))
 
 
 @pytest.mark.parametrize(
