@@ -26,6 +26,7 @@ from attnkern.timing.measurement import Code, Measurement, from_dict
 WORKER = (sys.executable, "-m", "attnkern.timing.worker")
 SILENCE_S = 60.0
 """How long the process may say nothing: loading PTX takes seconds, a launch of the slowest artifact 0.1 s."""
+UNUSABLE = "nothing can be timed here: it takes a GPU, and torch, cuda-core and nvidia-ml-py beside attnkern"
 TROUBLED = ("throttled", "shared")
 
 
@@ -102,7 +103,7 @@ class Session:
         first = self.line()
         if first is None or "ready" not in first:
             self.end()
-            reason = first["unusable"] if first else "the measuring process died: are torch and cuda-core installed?"
+            reason = first["unusable"] if first else UNUSABLE
             raise FailedError(reason)
 
     def ask(self, job: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:

@@ -171,9 +171,9 @@ class Bench:
             return Times("out-of-memory", first_line(full)), None
         except Exception as failure:
             if any(sign in str(failure) for sign in TOO_OLD):
+                driver = self.machine["driver"]
                 raise FailedError(
-                    f"driver {self.machine['driver']} is too old for the code of {made.version} ({first_line(failure)}):"
-                    " update the driver"
+                    f"driver {driver} is too old for the code of {made.version} ({first_line(failure)}): update it"
                 ) from failure
             return self.failed(key.formulation, failure), None
         found = Times(

@@ -43,7 +43,8 @@ def test_results_are_right_and_the_gap_is_known(session: Session, packages: dict
 
 def test_the_collapse_in_ported_code(session: Session, packages: dict[str, Path]) -> None:
     measured = session.measure(Job(packages["3.0.0"], "seed", "ported"))
-    assert measured.gap == pytest.approx(6.0, rel=0.05)
+    # 6.0 was measured on another H200 with another assembler; 5.66 to 5.85 on three since.
+    assert measured.gap == pytest.approx(6.0, rel=0.07)
 
 
 def test_the_issues_inputs_are_for_timing_alone(session: Session, packages: dict[str, Path]) -> None:
