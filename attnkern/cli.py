@@ -19,7 +19,7 @@ from attnkern import progress, report, suite
 from attnkern.codegen import build, store
 from attnkern.codegen.artifact import Artifact
 from attnkern.codegen.compile import Limits
-from attnkern.codegen.gpus import GPUS, REFERENCE, gpu_named
+from attnkern.codegen.gpus import GPUS, REFERENCE, SUITE_TARGETS, gpu_named
 from attnkern.errors import FailedError, UserError
 from attnkern.home import CHECKOUT, write_file
 from attnkern.options import (
@@ -54,6 +54,7 @@ history_app = typer.Typer(help="Triton's revisions, as the repository that asv w
 app.add_typer(history_app, name="history")
 
 INTERRUPTED = 130
+SUITE = ",".join(SUITE_TARGETS)
 
 
 def main() -> None:
@@ -111,7 +112,7 @@ def history_lock() -> None:
 def bundle_command(
     revisions: Revisions,
     cases: Cases = "all",
-    targets: Targets = "sm_80,sm_90",
+    targets: Targets = SUITE,
     jobs: Jobs = CORES,
     keep: Keep = False,
     retry_failures: Retry = False,
@@ -123,7 +124,7 @@ def bundle_command(
     chosen = select(history.revisions(), revisions)
     selection = selected(cases, targets)
     options = build.BuildOptions(jobs, keep, retry_failures, limits(timeout, memory))
-    make(chosen, selection, options)
+    complain(chosen, make(chosen, selection, options))
     if out is not None:
         for revision in chosen:
             print(build.write_bundle(revision, selection, out / revision.name))
@@ -149,7 +150,7 @@ def profile_command(
             if not gpu_named(gpu).runs(target):
                 raise UserError(f"{gpu} does not run code for {target}: leave --gpu out, or choose another target")
     options = build.BuildOptions(jobs, keep, limits=limits(timeout, memory))
-    errors = make(chosen, selection, options, fail=False)
+    errors = make(chosen, selection, options)
     rows = [row for revision in chosen for row in rows_of(revision, selection, gpu)]
     if as_json:
         print(json.dumps([report.as_json(row) for row in rows], indent=1))
@@ -162,7 +163,7 @@ def profile_command(
 def bench_command(
     releases: Annotated[str, typer.Option("--releases", help="Like 3.2.0..3.4.0, or all.")] = "all",
     cases: Cases = "seed",
-    targets: Targets = "sm_80,sm_90",
+    targets: Targets = SUITE,
     jobs: Jobs = CORES,
     keep: Keep = False,
     retry_failures: Retry = False,
@@ -177,7 +178,7 @@ def bench_command(
         print(f"attnkern: releases from the lock file, not the index: {synced.index_failure}", file=sys.stderr)
     chosen = select(synced.revisions, [releases])
     options = build.BuildOptions(jobs, keep, retry_failures, limits(timeout, memory))
-    errors = make(chosen, selection, options, fail=False)
+    errors = make(chosen, selection, options)
     suite.record([revision for revision in chosen if revision.commit not in errors], selection, jobs)
     suite.publish()
     first = build.Selection(selection.cases[:1], selection.targets)
@@ -190,20 +191,15 @@ def bench_command(
 def asv_build(commit: str, folder: Path) -> None:
     """asv's build step: the bundle of a commit, as the only wheel in that folder."""
     revision = select(history.revisions(), [commit])[0]
-    selection = selected(os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", "sm_80,sm_90"))
-    make([revision], selection, build.BuildOptions(jobs_wanted()))
+    selection = selected(os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", SUITE))
+    complain([revision], make([revision], selection, build.BuildOptions(jobs_wanted())))
     build.write_bundle(revision, selection, folder)
 
 
-def make(
-    revisions: list[Revision], selection: build.Selection, options: build.BuildOptions, fail: bool = True
-) -> dict[str, UserError]:
-    """Build with progress on standard error; with `fail`, a Triton that could not be had ends the command."""
+def make(revisions: list[Revision], selection: build.Selection, options: build.BuildOptions) -> dict[str, UserError]:
+    """Build with progress on standard error; returns why a Triton could not be had, for `complain`."""
     with progress.shown() as listen:
-        errors = build.build(revisions, selection, options, listen)
-    if fail:
-        complain(revisions, errors)
-    return errors
+        return build.build(revisions, selection, options, listen)
 
 
 def complain(revisions: list[Revision], errors: dict[str, UserError]) -> None:

@@ -21,6 +21,7 @@ from asv.results import Results
 
 from attnkern.codegen import store
 from attnkern.codegen.build import Selection
+from attnkern.codegen.gpus import SUITE_TARGETS
 from attnkern.errors import FailedError, UserError
 from attnkern.home import CHECKOUT, disk_errors, exclusive, home, scratch
 from attnkern.revisions.history import Revision
@@ -29,17 +30,15 @@ MACHINE = "compiler"
 MACHINE_FIELDS = {"os": "any", "arch": "any", "cpu": "none", "num_cpu": "0", "ram": "0"}
 RESULTS = CHECKOUT / "results"
 PAGES = CHECKOUT / ".asv" / "html"
-TARGETS = ("sm_80", "sm_90")
-"""The parameters of the suite's benchmarks."""
 SOME_BENCHMARK_FAILED = 2  # asv run's exit code for it: an artifact that does not compile is data
 
 
 def check(selection: Selection) -> None:
     """Raises UserError for what the suite can't record, before anything is compiled for it."""
     check_home()
-    if other := set(selection.targets) - set(TARGETS):
+    if other := set(selection.targets) - set(SUITE_TARGETS):
         raise UserError(
-            f"the suite records {', '.join(TARGETS)}: for {', '.join(sorted(other))} use `attnkern profile`"
+            f"the suite records {', '.join(SUITE_TARGETS)}: for {', '.join(sorted(other))} use `attnkern profile`"
         )
 
 

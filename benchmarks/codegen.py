@@ -14,10 +14,8 @@ from pathlib import Path
 from attnkern.cases import CASES, FORMULATIONS
 from attnkern.codegen import bundle
 from attnkern.codegen.artifact import Artifact, Key, Outcome
-from attnkern.codegen.gpus import GPUS, REFERENCE
+from attnkern.codegen.gpus import GPUS, REFERENCE, SUITE_TARGETS
 from attnkern.codegen.profile import Profile, fit, profile
-
-TARGETS = ("sm_80", "sm_90")  # what bundles hold by default; others are for `attnkern profile`
 
 
 @functools.cache
@@ -43,7 +41,7 @@ def figure(unit: str) -> Callable[[Callable[[Artifact, Profile], float]], Callab
             return measure(outcome, profile(outcome, figures, CASES[case]))
 
         del track.__wrapped__  # asv would take the inner function's signature and source for the benchmark's
-        track.params = (list(FORMULATIONS), list(CASES), list(TARGETS))
+        track.params = (list(FORMULATIONS), list(CASES), list(SUITE_TARGETS))
         track.param_names = ["formulation", "case", "target"]
         track.unit, track.version, track.timeout = unit, "1", 60
         track.setup = skip_absent

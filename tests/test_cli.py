@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -146,6 +147,22 @@ def test_damaged_entries_of_the_store(tmp_path: Path) -> None:
     answer = attnkern.run("profile", "3.2.0", "--json")
     assert answer.returncode == 1
     assert answer.stderr.endswith("is damaged: delete that folder and run the command again\n")
+
+
+def test_ctrl_c_while_an_index_never_answers(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        attnkern = CommandLine(tmp_path / "home")
+        process = subprocess.Popen(
+            attnkern.arguments("bundle", "3.2.0", "--case", "seed"),
+            env=attnkern.environment(PIP_INDEX_URL=url, PIP_EXTRA_INDEX_URL=url),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        silent.accept()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)  # pip's own limit for an index is at least 15 s
+    assert (process.returncode, said) == (130, "attnkern: stopped; what was finished is kept\n")
 
 
 def test_the_script_passes_its_arguments_on() -> None:

@@ -99,7 +99,8 @@ def build(
                         compile_all(compilers, revision, wanted, folder, options, watch)
         except BaseException:
             watch.stop()
-            # Not waited for: it may hang on an index that never answers. What it leaves is swept next time.
+            if coming is not None:
+                coming.close()
             fetcher.shutdown(wait=False, cancel_futures=True)
             raise
     fetcher.shutdown()
@@ -230,8 +231,12 @@ class ComingTriton:
             return None
 
     def close(self) -> None:
-        wait([self.folder])
-        self.stack.close()
+        """Free the disk.
+
+        One that is still coming is left alone, for it may hang on an index that never answers; the next build sweeps.
+        """
+        if self.folder.done():
+            self.stack.close()
 
     def __enter__(self) -> ComingTriton:
         return self

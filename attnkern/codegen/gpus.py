@@ -77,6 +77,9 @@ REFERENCE = {"sm_80": "A100", "sm_86": "A10G", "sm_89": "L4", "sm_90": "H200", "
 
 TARGETS = tuple(REFERENCE)
 
+SUITE_TARGETS = ("sm_80", "sm_90")
+"""What bundles hold by default, the suite records and the anchor is made for; the others are for `attnkern profile`."""
+
 
 def gpu_named(name: str) -> Gpu:
     for gpu in GPUS.values():

@@ -10,19 +10,19 @@ import json
 from pathlib import Path
 
 from attnkern.codegen.artifact import Artifact, from_dict, to_dict, to_text
+from attnkern.codegen.gpus import SUITE_TARGETS
 from attnkern.errors import FailedError, UserError
 from attnkern.home import write_file
 
 FOLDER = Path(__file__).with_name("anchors")
 RELEASE, CASE = "3.2.0", "seed"
-TARGETS = ("sm_80", "sm_90")
 
 
 def for_target(target: str) -> tuple[Artifact, bytes]:
     """(artifact, cubin); raises UserError where there is none for this GPU, FailedError for a damaged one."""
     record, code = FOLDER / f"{target}.json", FOLDER / f"{target}.cubin"
     if not record.exists():
-        raise UserError(f"no anchor for {target}: timing is for {', '.join(TARGETS)}")
+        raise UserError(f"no anchor for {target}: timing is for {', '.join(SUITE_TARGETS)}")
     artifact = from_dict(json.loads(record.read_text()))
     cubin = code.read_bytes()
     assert isinstance(artifact, Artifact)

@@ -16,6 +16,7 @@ from rich.console import Console
 from attnkern.cases import CASES
 from attnkern.codegen import build, store
 from attnkern.codegen.artifact import Artifact, Key
+from attnkern.codegen.gpus import SUITE_TARGETS
 from attnkern.errors import FailedError, UserError
 from attnkern.options import AsJson, Cases, selected, split
 from attnkern.revisions import history
@@ -60,7 +61,7 @@ def measure_command(
         raise UserError(f"unknown code {', '.join(sorted(unknown))}: choose from {', '.join(CODES)}")
     if recording and not machine:
         raise UserError("--record needs a name to record under: give --machine")
-    selection = selected(cases, "sm_80,sm_90")
+    selection = selected(cases, ",".join(SUITE_TARGETS))
     with chosen(revisions, bundle_folder, selection) as (picked, packages):
         if check_jit:
             compare_with_jit(packages, picked, processes)
@@ -77,10 +78,7 @@ def measure_command(
         record.check_recordable(found)
         written = record.record(found, machine)
         print(f"attnkern: recorded {len(found)} measurements in {len(written)} result files", file=sys.stderr)
-    if as_json:
-        print(json.dumps([entry for m in found for entry in report.as_json(m)], indent=1))
-    else:
-        print_tables(found)
+    show(found, as_json)
 
 
 def measure(jobs: list[Job], machine: str | None) -> list[Measurement]:
@@ -118,24 +116,24 @@ def results_command(
 ) -> None:
     """What was recorded on a machine, by release and formulation."""
     found = [m for case in selected(cases, "sm_80").cases for m in record.recorded(machine, case.name)]
-    if as_json:
-        print(json.dumps([entry for m in found for entry in report.as_json(m)], indent=1))
-    else:
-        print_tables(found)
+    show(found, as_json)
 
 
 @timing_app.command("anchor", hidden=True)
 def anchor_command() -> None:
     """Write the anchor's artifacts into the package, from the store."""
     revision = select(history.revisions(), [anchor.RELEASE])[0]
-    for target in anchor.TARGETS:
+    for target in SUITE_TARGETS:
         outcome = store.load(revision.commit, Key(anchor.CASE, "transposed", target))
         if not isinstance(outcome, Artifact):
             raise FailedError(f"the store lacks the anchor: `attnkern bundle {anchor.RELEASE}` first")
         anchor.write(outcome, store.read(revision.commit, outcome, "kernel.cubin"))
 
 
-def print_tables(measurements: list[Measurement]) -> None:
+def show(measurements: list[Measurement], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([entry for m in measurements for entry in report.as_json(m)], indent=1))
+        return
     console = Console(width=None if sys.stdout.isatty() else 170)
     for case in CASES:
         for code in CODES:

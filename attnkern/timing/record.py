@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ from attnkern.codegen.artifact import to_text
 from attnkern.errors import FailedError, UserError
 from attnkern.home import CHECKOUT, write_file
 from attnkern.timing.measurement import Measurement, from_dict, to_dict
-from attnkern.timing.series import SERIES, Series, middle
+from attnkern.timing.series import SERIES, Series
 
 RESULTS = CHECKOUT / "results"
 ENVIRONMENT = "gpu"
@@ -120,7 +121,7 @@ def value_of(samples: list[float] | None) -> float | None:
     """asv's n/a where nothing was measured, its failure where that failed."""
     if samples is None:
         return math.nan
-    return middle(samples) if samples else None
+    return statistics.median(samples) if samples else None
 
 
 def sidecar(machine: str, commit: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -64,7 +63,3 @@ SERIES = (
     Series("track_error", "1", "Largest relative error of dq, dk, dv against float64.", True,
            lambda measurement, formulation: scalar(measurement.formulations[formulation].error)),
 )  # fmt: skip
-
-
-def middle(samples: list[float]) -> float:
-    return statistics.median(samples)

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from attnkern.cases import CASES
+from attnkern.codegen.gpus import SUITE_TARGETS
 from attnkern.timing import anchor
 from attnkern.timing.launch import CannotLaunch, bind
 
@@ -27,7 +28,7 @@ def test_an_entry_point_of_another_shape(parameters: tuple[str, ...]) -> None:
         bind(parameters, VALUES)
 
 
-@pytest.mark.parametrize("target", anchor.TARGETS)
+@pytest.mark.parametrize("target", SUITE_TARGETS)
 def test_the_anchor_is_whole(target: str) -> None:
     artifact, cubin = anchor.for_target(target)
     assert cubin.startswith(b"\x7fELF")
