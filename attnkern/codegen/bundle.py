@@ -23,7 +23,7 @@ from attnkern.home import ZIP_ERRORS, write_file
 
 PACKAGE = "attnkern_bundle"
 COSTS = "costs.json"
-FORMAT = 1
+FORMAT = 2
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date that a zip can hold
 
 
@@ -95,20 +95,24 @@ def manifest(bundle: Bundle) -> dict[str, Any]:
     }
 
 
+def from_manifest(data: dict[str, Any]) -> Bundle:
+    """The inverse of `manifest`; raises KeyError, TypeError or ValueError on anything else."""
+    if data["format"] != FORMAT:
+        raise ValueError(f"format {data['format']}, where {FORMAT} is read")
+    return Bundle(
+        commit=data["commit"],
+        version=data["version"],
+        released=data["released"],
+        outcomes=tuple(from_dict(outcome) for outcome in data["outcomes"]),
+        figures={name: SassFigures(**figures) for name, figures in data["figures"].items()},
+        switches=data["switches"],
+    )
+
+
 def read(folder: Path) -> Bundle:
     """The bundle in an (installed or unpacked) package folder; raises FailedError for a damaged one."""
     try:
-        data = json.loads((folder / "manifest.json").read_text())
-        if data["format"] != FORMAT:
-            raise ValueError(f"format {data['format']}")
-        return Bundle(
-            commit=data["commit"],
-            version=data["version"],
-            released=data["released"],
-            outcomes=tuple(from_dict(outcome) for outcome in data["outcomes"]),
-            figures={name: SassFigures(**figures) for name, figures in data["figures"].items()},
-            switches=data["switches"],
-        )
+        return from_manifest(json.loads((folder / "manifest.json").read_text()))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise FailedError(
             f"the bundle in {folder} is damaged ({error}): make it again with `attnkern bundle`"

@@ -6,6 +6,7 @@ One pinned nvdisasm reads every revision's code. Its JSON lists a function's ins
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import re
@@ -19,7 +20,7 @@ from pathlib import Path
 from attnkern.errors import FailedError
 
 INSTRUCTION_BYTES = 16
-FIGURES_VERSION = 1
+FIGURES_VERSION = 2
 """Raised when SassFigures changes its meaning, so that kept ones are made anew."""
 
 CLASSES = {
@@ -43,6 +44,9 @@ class Instruction:
 
 @dataclass(frozen=True)
 class SassFigures:
+    code_sha256: str
+    """Of the instructions as nvdisasm writes them: equal for equal machine code, whatever else the cubin holds (its
+    debug information names the folder that the Triton was unpacked to)."""
     code_bytes: int
     mix: dict[str, int]
     """Instructions by class, of the whole kernel."""
@@ -58,7 +62,9 @@ def figures(cubin: bytes) -> SassFigures:
     """Disassemble a cubin with one kernel and count."""
     instructions = disassemble(cubin)
     body = loop_body(instructions)
+    text = "".join(f"{instruction.opcode} {instruction.operands}\n" for instruction in instructions)
     return SassFigures(
+        code_sha256=hashlib.sha256(text.encode()).hexdigest(),
         code_bytes=INSTRUCTION_BYTES * len(instructions),
         mix=mix(instructions),
         loop_mix=mix(body),

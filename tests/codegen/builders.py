@@ -31,6 +31,7 @@ def artifact(
 
 def figures(loaded: int = 0, stored: int = 0) -> SassFigures:
     return SassFigures(
+        code_sha256="c0de",
         code_bytes=160,
         mix={"other": 10},
         loop_mix={"other": 5},
