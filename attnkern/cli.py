@@ -1,7 +1,7 @@
 """The command line, thin: options in, a call, a table or JSON out.
 
 Exit codes: 0 done (a compile that failed is data), 1 something needed could not be had (network, disk, a
-damaged file), 2 the request itself is wrong, 130 interrupted.
+damaged file), 2 the request itself is wrong, 3 the gate of `findings --fail-on` found something, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import typer
 from rich.console import Console
 
 from attnkern import progress, report, suite
-from attnkern.codegen import build, store
+from attnkern.codegen import build, record, store
 from attnkern.codegen.artifact import Artifact
 from attnkern.codegen.compile import Limits
 from attnkern.codegen.gpus import GPUS, REFERENCE, SUITE_TARGETS, gpu_named
 from attnkern.errors import FailedError, UserError
+from attnkern.findings.commands import findings_app
 from attnkern.home import CHECKOUT, write_file
 from attnkern.options import (
     CORES,
@@ -50,6 +51,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(timing_app)
+app.add_typer(findings_app)
 history_app = typer.Typer(help="Triton's revisions, as the repository that asv walks.", no_args_is_help=True)
 app.add_typer(history_app, name="history")
 
@@ -194,6 +196,7 @@ def asv_build(commit: str, folder: Path) -> None:
     selection = selected(os.environ.get("ATTNKERN_CASES", "all"), os.environ.get("ATTNKERN_TARGETS", SUITE))
     complain([revision], make([revision], selection, build.BuildOptions(jobs_wanted())))
     build.write_bundle(revision, selection, folder)
+    record.record(revision, selection, suite.RESULTS)
 
 
 def make(revisions: list[Revision], selection: build.Selection, options: build.BuildOptions) -> dict[str, UserError]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from attnkern.cases import FORMULATIONS
 from attnkern.findings.finding import Finding, order
-from attnkern.findings.judge import Noise, Verdict
+from attnkern.findings.judge import Judgement, Noise, Verdict
 from attnkern.findings.profiles import find_in_profiles
 from attnkern.findings.series import CaseSeries, Moment, Place
 from attnkern.findings.times import Judgements, find_in_times, gauge_of, judge_times
@@ -36,6 +35,15 @@ class Coverage:
     absent: int = 0
     """Not judged: nothing recorded, or nothing before it."""
 
+    def add(self, judged: Mapping[int, Judgement], wanted: set[int]) -> None:
+        """Count the answers at those places."""
+        found = [judgement for place, judgement in judged.items() if place in wanted]
+        self.changed += sum(one.verdict is Verdict.CHANGED for one in found)
+        self.unchanged += sum(one.verdict is Verdict.UNCHANGED for one in found)
+        self.cannot_tell += sum(one.verdict is Verdict.CANNOT_TELL for one in found)
+        self.same_code += sum(one.same_code for one in found)
+        self.absent += len(wanted) - len(found)
+
     @property
     def judged(self) -> int:
         return self.exact + self.changed + self.unchanged + self.cannot_tell
@@ -60,7 +68,26 @@ class Report:
     judgements: Mapping[tuple[str, Place], Judgements]
     """Of a machine's series, by case and place."""
     gauges: Mapping[Place, Gauge]
-    coverage: Coverage = field(default_factory=Coverage)
+
+    def coverage(self, commits: Container[str] | None = None) -> Coverage:
+        """Of the steps to all revisions, or to those commits."""
+        wanted = {
+            place
+            for place, moment in enumerate(self.moments)
+            if place and (commits is None or moment.commit in commits)
+        }
+        counts = Coverage()
+        for series in self.series:
+            if series.place.measured:
+                for judged in self.judgements[series.case, series.place].values():
+                    counts.add(judged, wanted)
+            else:
+                for states in series.built.values():
+                    known = [place for place, state in enumerate(states) if state is not None]
+                    exact = len(wanted.intersection(known[1:]))
+                    counts.exact += exact
+                    counts.absent += len(wanted) - exact
+        return counts
 
 
 def find(moments: Sequence[Moment], series: Sequence[CaseSeries]) -> Report:
@@ -80,32 +107,10 @@ def find(moments: Sequence[Moment], series: Sequence[CaseSeries]) -> Report:
             judgements[one.case, place] = judged
             findings += find_in_times(moments, one, judged)
     return Report(
-        tuple(moments), tuple(series), tuple(sorted(findings, key=order)), judgements, gauges,
-        coverage(len(moments), series, judgements),
+        tuple(moments), tuple(series), tuple(sorted(findings, key=order)), judgements, gauges
     )  # fmt: skip
 
 
 def by_place(series: Iterable[CaseSeries]) -> list[tuple[Place, list[CaseSeries]]]:
     ordered = sorted(series, key=lambda one: one.place)
     return [(place, list(some)) for place, some in itertools.groupby(ordered, key=lambda one: one.place)]
-
-
-def coverage(
-    moments: int, series: Sequence[CaseSeries], judgements: Mapping[tuple[str, Place], Judgements]
-) -> Coverage:
-    counts = Coverage()
-    for one in series:
-        if not one.place.measured:
-            for form in FORMULATIONS:
-                recorded = sum(state is not None for state in one.built[form])
-                counts.exact += max(recorded - 1, 0)
-                counts.absent += moments - recorded
-            continue
-        for judged in judgements[one.case, one.place].values():
-            for judgement in judged.values():
-                counts.changed += judgement.verdict is Verdict.CHANGED
-                counts.unchanged += judgement.verdict is Verdict.UNCHANGED
-                counts.cannot_tell += judgement.verdict is Verdict.CANNOT_TELL
-                counts.same_code += judgement.same_code
-            counts.absent += moments - 1 - len(judged)
-    return counts

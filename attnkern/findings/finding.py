@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,9 +152,3 @@ def change_text(effect: float) -> str:
     if 0 < factor <= 0.5:
         return f"1/{1 / factor:.3g}"
     return f"{effect:+.1%}"
-
-
-def since(findings: Sequence[Finding], commits: Sequence[str]) -> list[Finding]:
-    """Those at one of the commits."""
-    wanted = set(commits)
-    return [finding for finding in findings if finding.moment.commit in wanted]

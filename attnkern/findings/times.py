@@ -132,19 +132,20 @@ def code_evidence(series: CaseSeries, form: Formulation, last: int, place: int) 
     Ported code has the driver's registers and stack, not those of the release's own ptxas.
     """
     evidence = []
-    if series.loaded:
+    built = series.built[form] if series.built else ()
+    before, after = (built[last], built[place]) if built else (None, None)
+    known = isinstance(before, Figures) and isinstance(after, Figures)
+    if series.loaded and not (known and series.place.code == "native"):
         had, has = series.loaded[form][last], series.loaded[form][place]
         if had is not None and has is not None:
             evidence.append(Evidence("registers as loaded", had.registers, has.registers))
             stacks = had.local_bytes_per_thread, has.local_bytes_per_thread
             evidence.append(Evidence("stack as loaded", *stacks, "bytes a thread"))
-    if series.built:
-        before, after = series.built[form][last], series.built[form][place]
-        if isinstance(before, Figures) and isinstance(after, Figures):
-            if series.place.code == "ported":
-                evidence.append(Evidence("layout conversions", before.layout_conversions, after.layout_conversions))
-            else:
-                evidence += changed(before, after, series.flops).evidence
+    if isinstance(before, Figures) and isinstance(after, Figures):
+        if series.place.code == "ported":
+            evidence.append(Evidence("layout conversions", before.layout_conversions, after.layout_conversions))
+        else:
+            evidence += changed(before, after, series.flops).evidence
     return tuple(one for one in evidence if one.before != one.after)
 
 
