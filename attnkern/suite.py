@@ -1,4 +1,4 @@
-"""The asv suite, driven: `asv run` over what is not recorded yet, `asv publish` to a fresh folder.
+"""The asv suite, driven: `asv run` over what is not recorded yet, then `asv publish`.
 
 The compiler's figures are recorded under the machine `compiler`, whose fields are fixed, since they are the same
 wherever they are made and every field of an asv machine is a key of its graphs.
@@ -9,21 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from asv import util as asv_util
 from asv.results import Results
 
+from attnkern.codegen import record as profiles
 from attnkern.codegen import store
 from attnkern.codegen.build import Selection
 from attnkern.codegen.gpus import SUITE_TARGETS
 from attnkern.errors import FailedError, UserError
-from attnkern.home import CHECKOUT, disk_errors, exclusive, home, scratch
+from attnkern.home import CHECKOUT, exclusive, home, scratch
 from attnkern.revisions.history import Revision
 
 MACHINE = "compiler"
@@ -56,6 +55,8 @@ def record(revisions: Sequence[Revision], selection: Selection, jobs: int) -> No
 
     Raises FailedError when asv itself fails.
     """
+    for revision in revisions:
+        profiles.record(revision, selection, RESULTS)
     new = [revision for revision in revisions if not recorded(revision, selection)]
     if not new:
         return
@@ -116,18 +117,8 @@ def has_values(path: Path, selection: Selection) -> bool:
 
 
 def publish() -> None:
-    """`asv publish` to a fresh folder, then swapped in: a failing publish leaves the old pages as they are."""
-    with disk_errors(PAGES):
-        PAGES.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="publish-", dir=PAGES.parent))
-    try:
-        asv("publish", "--html-dir", str(folder / "html"), say="publishing")
-        with disk_errors(PAGES):
-            if PAGES.exists():
-                PAGES.rename(folder / "old")
-            (folder / "html").rename(PAGES)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    """`asv publish`, to which the plugin adds our pages and its safety."""
+    asv("publish", say="publishing")
 
 
 def asv(*arguments: str, environment: dict[str, str] | None = None, say: str | None = None) -> None:

@@ -10,19 +10,14 @@ import typer
 from rich.console import Console
 
 from attnkern.errors import FailedError, UserError
-from attnkern.findings import acknowledge, reports
-from attnkern.findings.acknowledge import Acknowledged
-from attnkern.findings.find import Coverage, Report, find
+from attnkern.findings import reports
+from attnkern.findings.find import Coverage, Report
 from attnkern.findings.finding import Finding
-from attnkern.findings.records import Records, read_records
+from attnkern.findings.recorded import recorded
 from attnkern.findings.rules import KINDS
-from attnkern.findings.series import Moment
-from attnkern.home import CHECKOUT
 from attnkern.revisions import history
-from attnkern.revisions.history import Revision
 from attnkern.revisions.select import position
 
-RESULTS = CHECKOUT / "results"
 GATE_FAILED = 3
 
 findings_app = typer.Typer()
@@ -50,11 +45,10 @@ def findings_command(
         raise UserError("--json, --markdown and --junit are three outputs: choose one")
     gate = kinds_of(fail_on or [])
     revisions = history.revisions()
-    records, report, known = read(revisions)
-    for warning in records.warnings:
-        print(f"attnkern: {warning}", file=sys.stderr)
-    for note in known.notes:
-        print(f"attnkern: {note}", file=sys.stderr)
+    known = recorded(revisions)
+    report = known.report
+    for said in (*known.warnings, *known.notes):
+        print(f"attnkern: {said}", file=sys.stderr)
     later = revisions if since is None else revisions[position(revisions, since) + 1 :]
     if not later:
         print(f"attnkern: no revision is newer than {since}: nothing to judge", file=sys.stderr)
@@ -75,14 +69,6 @@ def findings_command(
     if failing:
         print(f"attnkern: {len(failing)} findings of {', '.join(sorted({f.kind for f in failing}))}", file=sys.stderr)
         raise typer.Exit(GATE_FAILED)
-
-
-def read(revisions: Sequence[Revision]) -> tuple[Records, Report, Acknowledged]:
-    """Everything recorded of the revisions, what the rules find in it, and what of that is acknowledged."""
-    moments = [Moment(revision.commit, revision.name, revision.release.uploaded.isoformat()) for revision in revisions]
-    records = read_records(RESULTS, moments)
-    report = find(records.moments, records.series)
-    return records, report, acknowledge.apply(report.findings, acknowledge.read(RESULTS / acknowledge.FILE))
 
 
 def print_table(findings: Sequence[Finding], report: Report, coverage: Coverage) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -129,8 +129,8 @@ def junit(report: Report, findings: Sequence[Finding], failing: Sequence[Finding
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def atom(findings: Sequence[Finding], updated: str, home: str = "") -> str:
-    """A feed, newest first. Ids depend on nothing but the finding; links are relative to `home`."""
+def atom(findings: Sequence[Finding], updated: str, link_of: Callable[[Finding], str]) -> str:
+    """A feed, newest first. Ids depend on nothing but the finding; links are relative to the feed."""
     ET.register_namespace("", ATOM)
     feed = ET.Element(f"{{{ATOM}}}feed")
 
@@ -143,13 +143,13 @@ def atom(findings: Sequence[Finding], updated: str, home: str = "") -> str:
     add(feed, "id", "urn:attnkern:findings")
     add(feed, "updated", updated)
     add(add(feed, "author"), "name", "attnkern")
-    add(feed, "link", href=f"{home}findings.xml", rel="self")
+    add(feed, "link", href="findings.xml", rel="self")
     for finding in sorted(findings, key=lambda one: (one.moment.released, one.id), reverse=True):
         entry = add(feed, "entry")
         add(entry, "title", f"{finding.severity}: {finding.title}")
         add(entry, "id", f"urn:attnkern:finding:{finding.id}")
         add(entry, "updated", finding.moment.released)
-        add(entry, "link", href=f"{home}findings.html#{finding.id}")
+        add(entry, "link", href=link_of(finding))
         add(entry, "category", term=finding.kind)
         add(entry, "summary", told(finding))
     return ET.tostring(feed, encoding="unicode", xml_declaration=True) + "\n"

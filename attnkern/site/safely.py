@@ -10,7 +10,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from attnkern.home import disk_errors
 from attnkern.site import offline
 
 
-def install(known_commits: Callable[[], set[str]]) -> None:
+def install(known_commits: Container[str]) -> None:
     """Put both ways round asv's own: publishing, and reading a result file."""
     publish, load = Publish.run.__func__, Results.load.__func__
 
@@ -51,7 +51,7 @@ def install(known_commits: Callable[[], set[str]]) -> None:
     def load_checked(cls: type[Results], path: str, machine_name: str | None = None) -> Results:
         try:
             results = load(cls, path, machine_name)
-            if results.commit_hash not in known_commits():
+            if results.commit_hash not in known_commits:
                 raise util.UserError(f"{path}: left out, {results.commit_hash[:12]} is no revision of the history")
             for problem in clean(results):
                 log.warning(f"{os.path.relpath(path)}: {problem}")

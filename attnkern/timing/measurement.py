@@ -20,10 +20,14 @@ class Times:
     """"ok", "not-compiled", "cannot-launch", "wrong-result", "fault", "timeout" or "out-of-memory"."""
     message: str = ""
     samples_ms: list[float] = field(default_factory=list)
+    sm_clocks_mhz: list[int] = field(default_factory=list)
+    """While each sample ran."""
     ms: float | None = None
     """Median of the samples."""
     ci_ms: float | None = None
     """Half the 95 % interval of the mean over blocks."""
+    mcycles: float | None = None
+    """Median of the samples in millions of clock cycles: a difference of times that is not one of clocks shows here."""
     error: float | None = None
     """The largest relative error among dq, dk and dv; None where the inputs can't be checked."""
     registers: int | None = None
@@ -65,8 +69,6 @@ class Measurement:
     anchor_samples_ms: list[float] = field(default_factory=list)
     yardstick_ms: dict[str, float] = field(default_factory=dict)
     """PyTorch's own backward on this shape, by its name ("flash", "cudnn")."""
-    sm_clocks_mhz: list[int] = field(default_factory=list)
-    """At each block."""
     before: DeviceState | None = None
     after: DeviceState | None = None
     marks: list[str] = field(default_factory=list)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from attnkern.cases import FORMULATIONS
 from attnkern.timing.measurement import Measurement, Times
 
 COLLAPSED = 32  # registers; see the README
@@ -38,7 +39,8 @@ def as_json(measurement: Measurement) -> list[dict[str, Any]]:
             "local_bytes_per_thread": times.local_bytes_per_thread,
             "spill_floor_ms": floor(measurement, times),
             "yardstick_ms": measurement.yardstick_ms,
-            "sm_clock_mhz": clock(measurement),
+            "sm_clock_mhz": clock(times),
+            "mcycles": times.mcycles,
             "marks": measurement.marks,
             "gpu": measurement.machine.get("gpu"),
             "driver": measurement.machine.get("driver"),
@@ -55,9 +57,15 @@ def floor(measurement: Measurement, times: Times) -> float | None:
     return times.spill_floor_ms
 
 
-def clock(measurement: Measurement) -> float | None:
-    """Median SM clock over the blocks, MHz."""
-    return statistics.median(measurement.sm_clocks_mhz) if measurement.sm_clocks_mhz else None
+def clock(times: Times) -> float | None:
+    """Median SM clock while the samples ran, MHz."""
+    return statistics.median(times.sm_clocks_mhz) if times.sm_clocks_mhz else None
+
+
+def gap_in_cycles(measurement: Measurement) -> float | None:
+    """Of the medians; beside the gap of times it tells a changed clock from a changed kernel."""
+    direct, transposed = (measurement.formulations[form].mcycles for form in FORMULATIONS)
+    return direct / transposed if direct and transposed else None
 
 
 def line(measurement: Measurement) -> str:
@@ -81,7 +89,9 @@ def table(measurements: Sequence[Measurement]) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    for name in ("release", "direct ms", "transposed ms", "gap", "error", "anchor ms", "SM MHz", "samples", "notes"):
+    for name in (
+        "release", "direct ms", "transposed ms", "gap", "in cycles", "error", "anchor ms", "SM MHz", "samples", "notes",
+    ):  # fmt: skip
         printed.add_column(name, justify="left" if name in ("release", "notes") else "right")
     for m in measurements:
         printed.add_row(*cells(m))
@@ -94,14 +104,17 @@ def cells(measurement: Measurement) -> list[str | Text]:
     told = [f"{name}: {t.message}" for name, t in times.items() if t.message]
     collapsed = [beside_floor(name, t) for name, t in times.items() if t.registers == COLLAPSED and t.ms is not None]
     notes = [*measurement.marks, *told, *collapsed]
+    in_cycles = gap_in_cycles(measurement)
+    clocks = [mhz for mhz in map(clock, times.values()) if mhz is not None]
     return [
         measurement.release,
         with_interval(times["direct"]),
         with_interval(times["transposed"]),
         f"{measurement.gap:.4f} ± {measurement.gap_ci:.4f}" if measurement.gap else "–",
+        f"{in_cycles:.4f}" if in_cycles else "–",
         f"{max(errors):.1e}" if errors else "–",
         f"{measurement.anchor_ms:.4f}" if measurement.anchor_ms else "–",
-        f"{clock(measurement):.0f}" if measurement.sm_clocks_mhz else "–",
+        f"{statistics.median(clocks):.0f}" if clocks else "–",
         str(max(len(t.samples_ms) for t in times.values())),
         "; ".join(notes),
     ]

@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from scipy import stats
 
@@ -40,6 +41,18 @@ RunBlock = Callable[[Sequence[str]], list[float]]
 def order(formulations: Sequence[str]) -> list[str]:
     """The launches of a block: every name twice, mirrored, then the anchor once."""
     return [*formulations, *reversed(formulations), ANCHOR]
+
+
+T = TypeVar("T")
+
+
+def by_name(blocks: Sequence[Sequence[T]], formulations: Sequence[str]) -> dict[str, list[T]]:
+    """What was noted of each launch, block by block, gathered by what was launched."""
+    found: dict[str, list[T]] = {name: [] for name in (*formulations, ANCHOR)}
+    for block in blocks:
+        for name, noted in zip(order(formulations), block, strict=True):
+            found[name].append(noted)
+    return found
 
 
 def measure(run: RunBlock, formulations: Sequence[str], budget_s: float = BUDGET_S) -> Samples:

@@ -111,7 +111,7 @@ class Bench:
                 kernels[formulation], problems[formulation] = kernel, problem
         marks: list[str] = []
         samples, before, after = rotation.Samples(), None, None
-        clocks: list[int] = []
+        clocks: dict[str, list[int]] = {}
         if kernels:
             self.phase("time")
             before = self.gpu.state(own_context=True)
@@ -121,7 +121,10 @@ class Bench:
             marks += ["shared"] if self.gpu.company or before.other_processes or after.other_processes else []
         anchor_samples = samples.times_ms.pop(rotation.ANCHOR, [])
         anchor_ms = statistics.median(anchor_samples) if anchor_samples else None
-        measured = {name: with_samples(times[name], samples.times_ms.get(name, []), anchor_ms) for name in times}
+        measured = {
+            name: with_samples(times[name], samples.times_ms.get(name, []), clocks.get(name, []), anchor_ms)
+            for name in times
+        }
         return Measurement(
             commit=made.commit,
             release=made.version,
@@ -136,7 +139,6 @@ class Bench:
             anchor_ms=anchor_ms,
             anchor_samples_ms=rounded(anchor_samples),
             yardstick_ms=self.yardsticks(case.name),
-            sm_clocks_mhz=clocks,
             before=before,
             after=after,
             marks=marks,
@@ -201,21 +203,21 @@ class Bench:
 
     def time(
         self, kernels: dict[str, LoadedKernel], problems: dict[str, Problem], budget_s: float
-    ) -> tuple[rotation.Samples, list[int], set[str]]:
-        """(samples, SM clock at each block, reasons of throttling seen)."""
+    ) -> tuple[rotation.Samples, dict[str, list[int]], set[str]]:
+        """(samples, the SM clock while each of them ran, reasons of throttling seen)."""
         known = {**kernels, rotation.ANCHOR: self.anchor()[0]}
         tensors = {**problems, rotation.ANCHOR: self.anchor()[1]}
-        clocks: list[int] = []
+        clocks: list[list[int]] = []
         throttles: set[str] = set()
 
         def run_block(names: Sequence[str]) -> list[float]:
             self.lead()
             events = [self.timed(known[name], tensors[name]) for name in names]
-            clocks.append(self.gpu.sm_clock_mhz())
-            throttles.update(self.gpu.throttle())
             try:
+                clocks.append([self.clock_after(start) for start, _ in events])
+                throttles.update(self.gpu.throttle())
                 torch.cuda.synchronize()
-            except Exception as dead:
+            except RuntimeError as dead:
                 raise Fault(names[0], "fault", first_line(dead)) from dead
             return [start.elapsed_time(end) for start, end in events]
 
@@ -224,7 +226,12 @@ class Bench:
             samples = rotation.measure(run_block, list(kernels), budget_s)
         finally:
             gc.enable()
-        return samples, clocks[-samples.blocks :], throttles
+        return samples, rotation.by_name(clocks[-samples.blocks :], list(kernels)), throttles
+
+    def clock_after(self, start: torch.cuda.Event) -> int:
+        """The SM clock once the GPU has come to that event, MHz: read while the launch behind it runs."""
+        start.synchronize()
+        return self.gpu.sm_clock_mhz()
 
     def lead(self) -> None:
         """An untimed launch of the anchor, during which the host gets ahead of the GPU."""
@@ -283,13 +290,15 @@ class Bench:
         return statistics.median(times)
 
 
-def with_samples(times: Times, samples_ms: list[float], anchor_ms: float | None) -> Times:
+def with_samples(times: Times, samples_ms: list[float], clocks_mhz: list[int], anchor_ms: float | None) -> Times:
     if not samples_ms:
         return times
     ms = statistics.median(samples_ms)
     return replace(
         times,
         samples_ms=rounded(samples_ms),
+        sm_clocks_mhz=clocks_mhz,
+        mcycles=statistics.median(sample * clock / 1e3 for sample, clock in zip(samples_ms, clocks_mhz, strict=True)),
         ms=ms,
         ci_ms=rotation.half_interval(rotation.per_block(samples_ms)),
         anchor_ratio=ms / anchor_ms if anchor_ms else None,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from attnkern.timing import rotation
-from attnkern.timing.rotation import ANCHOR, gap_of, half_interval, measure, order
+from attnkern.timing.rotation import ANCHOR, by_name, gap_of, half_interval, measure, order
 
 
 class SimulatedGpu:
@@ -85,3 +85,12 @@ def test_half_interval() -> None:
     # Student's t at 97.5 % with 3 degrees of freedom is 3.1824; the standard error of 1, 2, 3, 4 is 0.6455.
     assert half_interval([1.0, 2.0, 3.0, 4.0]) == pytest.approx(3.1824 * 0.6455, rel=1e-4)
     assert half_interval([1.0]) == math.inf
+
+
+def test_clocks_are_gathered_by_what_ran() -> None:
+    forms = ["direct", "transposed"]  # a block is d, t, t, d, anchor
+    assert by_name([[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]], forms) == {
+        "direct": [1, 4, 6, 9],
+        "transposed": [2, 3, 7, 8],
+        ANCHOR: [5, 10],
+    }
