@@ -31,7 +31,8 @@ def record(revision: Revision, selection: Selection, results: Path) -> None:
         revision.commit, revision.name, revision.release.uploaded.isoformat(), whole,
         {name: figures[name] for name in sorted(names)}, dict(SWITCHES),
     )  # fmt: skip
-    write_file(path, json.dumps(manifest(made), separators=(",", ":"), sort_keys=True).encode())
+    if made != before:
+        write_file(path, json.dumps(manifest(made), separators=(",", ":"), sort_keys=True).encode())
 
 
 def profiles_path(results: Path, commit: str) -> Path:

@@ -34,12 +34,16 @@ def table(findings: Sequence[Finding]) -> Table:
 
 
 def told(finding: Finding) -> str:
-    """What moved, in one line, with the evidence that the summary does not hold already."""
-    rest = [one.text for one in finding.evidence if one.text != finding.summary and not headline(one, finding)]
+    """What moved, in one line."""
     marks = [f"acknowledged: {finding.acknowledged.reason}"] if finding.acknowledged else []
     if finding.seen_after:
         marks.append(f"proved {finding.seen_after} runs later")
-    return "; ".join([finding.summary, *rest, *marks])
+    return "; ".join([finding.summary, *further(finding), *marks])
+
+
+def further(finding: Finding) -> list[str]:
+    """The evidence beyond what the summary shows already."""
+    return [one.text for one in finding.evidence if one.text != finding.summary and not headline(one, finding)]
 
 
 def headline(evidence: Evidence, finding: Finding) -> bool:

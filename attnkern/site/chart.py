@@ -123,18 +123,17 @@ def recorded_at(series: CaseSeries, place: int) -> bool:
 
 def point_of(report: Report, series: CaseSeries, form: Formulation, place: int) -> Point:
     built = series.built[form][place] if series.built else None
-    details = figures_text(built) if isinstance(built, Figures) else ""
     if not series.place.measured:
         if isinstance(built, Figures):
             fault = fault_of(built)
             text = f"{shown(built.floor_ms)} ({built.registers} registers)"
             message = f"cannot launch: {fault.message}" if fault else None
-            return Point(built.floor_ms, None, text, details, message)
+            return Point(built.floor_ms, None, text, figures_text(built), message)
         return failed(built)
     state = series.times[form][place]
     if isinstance(state, Run):
         run = with_noise(report, series, state, gap=False)
-        return Point(state.value, run, f"{state.value:.4g}", details)
+        return Point(state.value, run, f"{state.value:.4g}", code_text(series, form, place))
     return failed(state)
 
 
@@ -162,6 +161,17 @@ def with_noise(report: Report, series: CaseSeries, run: Run, gap: bool) -> tuple
     noise = (gauge.gaps if gap else gauge.times).variance
     half = float(stats.norm.ppf(0.5 + CONFIDENCE / 2)) * math.sqrt(max(run.error**2, noise))
     return run.value * math.exp(-half), run.value * math.exp(half)
+
+
+def code_text(series: CaseSeries, form: Formulation, place: int) -> str:
+    """Of the code that a machine ran; of ported code what the driver says, whose assembler made it."""
+    built = series.built[form][place] if series.built else None
+    loaded = series.loaded[form][place] if series.loaded else None
+    if series.place.code != "ported":
+        return figures_text(built) if isinstance(built, Figures) else ""
+    if loaded is None:
+        return ""
+    return f"as loaded: {loaded.registers} registers, {loaded.local_bytes_per_thread:,} B stack"
 
 
 def figures_text(figures: Figures) -> str:

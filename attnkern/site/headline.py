@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from attnkern.cases import FORMULATIONS, Formulation
 from attnkern.site.chart import LEAST_FLOOR_MS, Chart
@@ -29,12 +29,13 @@ def headline(charts: Sequence[Chart]) -> dict[str, bytes]:
     if not wanted:
         return {}
     with matplotlib.rc_context({"svg.hashsalt": "attnkern", "svg.fonttype": "none", "font.size": 10}):
-        figure = Figure(figsize=(9, 0.9 + 2.5 * len(wanted)), layout="constrained", facecolor="white")
+        figure = Figure(figsize=(9, 1.4 + 2.1 * len(wanted)), layout="constrained", facecolor="white")
         axes = figure.subplots(len(wanted), 1, squeeze=False)[:, 0]
         figure.suptitle("One line of a Flash-Attention backward, written in two ways, across Triton's releases")
         for axis, chart in zip(axes, wanted, strict=True):
-            draw(axis, chart)
+            draw(axis, chart, labelled=releases_of(chart) != releases_of(wanted[-1]) or chart is wanted[-1])
             axis.set_title(title_of(chart) or "", loc="left", fontsize=10)
+        axes[0].plot([], [], "x", color="black", markersize=8, label="does not compile or launch")
         axes[0].legend(loc="center right", framealpha=0.9)
         return {f"headline.{kind}": saved(figure, kind) for kind in ("svg", "png")}
 
@@ -45,31 +46,33 @@ def title_of(chart: Chart) -> str | None:
     return title.format(gpu=place.gpu) if title else None
 
 
-def draw(axis: Axes, chart: Chart) -> None:
+def releases_of(chart: Chart) -> list[str]:
+    return [line.release for line in chart.lines]
+
+
+def draw(axis: Axes, chart: Chart, labelled: bool) -> None:
     places = range(len(chart.lines))
     for form in FORMULATIONS:
         points = [line.points[form] for line in chart.lines]
         values = [max(p.value, LEAST_FLOOR_MS) if p.value is not None else float("nan") for p in points]
         colour = COLOURS[form]
         axis.plot(places, values, MARKERS[form] + "-", color=colour, label=form, markersize=4.5, linewidth=1.4)
-        broken = [(place, values[place]) for place, p in enumerate(points) if p.failure and p.value is not None]
-        if broken:
-            axis.plot(*zip(*broken, strict=True), "x", color="black", markersize=8, label=label_of(form))
+        broken = [place for place, p in enumerate(points) if p.failure and p.value is not None]
+        axis.plot(broken, [values[place] for place in broken], "x", color="black", markersize=8)
         # What did not even compile has no value to stand at: it is marked at the foot.
         absent = [place for place, p in enumerate(points) if p.failure and p.value is None]
         foot = axis.get_xaxis_transform()
-        axis.plot(absent, [0.04] * len(absent), "x", color=colour, markersize=7, transform=foot, clip_on=False)
+        axis.plot(absent, [0.05] * len(absent), "x", color=colour, markersize=7, transform=foot)
     axis.set_yscale("log")
+    axis.margins(y=0.18)
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.grid(True, which="major", axis="y", color="#d4d4d4", linewidth=0.6)
-    axis.set_xticks(places, [line.release for line in chart.lines], rotation=45, ha="right")
+    axis.set_xticks(places, releases_of(chart), rotation=45, ha="right")
+    axis.tick_params(axis="x", labelbottom=labelled)
     axis.set_xlim(-0.5, len(chart.lines) - 0.5)
     axis.spines[["top", "right"]].set_visible(False)
-
-
-def label_of(form: Formulation) -> str:
-    return f"{form}: cannot launch"
 
 
 def saved(figure: Figure, kind: str) -> bytes:

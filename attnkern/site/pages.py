@@ -6,18 +6,17 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jinja2
 
-from attnkern.cases import CASES, FORMULATIONS
+from attnkern.cases import CASES, FORMULATIONS, Formulation
 from attnkern.findings import reports
 from attnkern.findings.finding import Finding, order
 from attnkern.findings.recorded import Recorded
 from attnkern.findings.rules import KINDS, SEVERITIES, explanation
-from attnkern.findings.series import Figures, Place
+from attnkern.findings.series import Figures, Loaded, Place
 from attnkern.revisions.history import Revision
-from attnkern.site.chart import Chart, charts_of, link_of
+from attnkern.site.chart import Chart, Line, Point, charts_of, link_of
 
 LISTED = 400
 """Findings on the first page, so that it opens at once; the pages of the series hold the rest."""
@@ -30,7 +29,7 @@ templates = jinja2.Environment(
     lstrip_blocks=True,
 )
 templates.globals.update(
-    link_of=link_of, told=reports.told, KINDS=KINDS, FORMULATIONS=FORMULATIONS, SEVERITIES=SEVERITIES
+    link_of=link_of, further=reports.further, KINDS=KINDS, FORMULATIONS=FORMULATIONS, SEVERITIES=SEVERITIES
 )
 
 
@@ -41,8 +40,9 @@ class Built:
     series: Chart
     formulation: str
     figures: Figures | None
-    point: Any
-    """Its `chart.Point`."""
+    loaded: Loaded | None
+    """What the driver says of ported code, which its own assembler made: the figures are not this code's."""
+    point: Point
 
 
 def pages(revisions: Sequence[Revision], known: Recorded, charts: Sequence[Chart]) -> Iterator[tuple[str, str]]:
@@ -86,16 +86,22 @@ def latest(chart: Chart) -> str:
     broken = [form for form in FORMULATIONS if line.points[form].failure]
     if broken:
         return f"{' and '.join(broken)} {'fail' if len(broken) > 1 else 'fails'}"
-    if line.gap.value is not None:
-        return f"gap {line.gap.text}"
-    return "no spills" if not chart.series.place.measured else "not recorded"
+    if not chart.series.place.measured:
+        collapsed = [form for form in FORMULATIONS if collapsed_last(chart, form)]
+        return f"{' and '.join(collapsed) or 'nothing'} collapsed"
+    return f"gap {line.gap.text}" if line.gap.value is not None else "not recorded"
+
+
+def collapsed_last(chart: Chart, form: Formulation) -> bool:
+    newest = next((state for state in reversed(chart.series.built[form]) if state is not None), None)
+    return isinstance(newest, Figures) and newest.collapsed
 
 
 def revision_pages(
     revisions: Sequence[Revision], known: Recorded, charts: Sequence[Chart]
 ) -> Iterator[tuple[str, str]]:
     """One page per revision with a record, and the one that leads there from a commit's full name."""
-    lines: dict[str, list[tuple[Chart, Any, int]]] = defaultdict(list)
+    lines: dict[str, list[tuple[Chart, Line, int]]] = defaultdict(list)
     place_of = {moment.commit: place for place, moment in enumerate(known.report.moments)}
     for chart in charts:
         for line in chart.lines:
@@ -121,14 +127,16 @@ def revision_pages(
     yield "revision.html", templates.get_template("redirect.html").render(up="", revisions=with_page)
 
 
-def tables_of(lines: Sequence[tuple[Chart, Any, int]]) -> dict[Place, list[Built]]:
+def tables_of(lines: Sequence[tuple[Chart, Line, int]]) -> dict[Place, list[Built]]:
     """A table for each place."""
     tables: dict[Place, list[Built]] = defaultdict(list)
     for chart, line, place in lines:
         for form in FORMULATIONS:
             built = chart.series.built[form][place] if chart.series.built else None
-            figures = built if isinstance(built, Figures) else None
-            tables[chart.series.place].append(Built(chart, form, figures, line.points[form]))
+            ported = chart.series.place.code == "ported"
+            figures = built if isinstance(built, Figures) and not ported else None
+            loaded = chart.series.loaded[form][place] if ported and chart.series.loaded else None
+            tables[chart.series.place].append(Built(chart, form, figures, loaded, line.points[form]))
     return dict(sorted(tables.items(), key=lambda item: item[0]))
 
 

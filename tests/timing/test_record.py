@@ -19,8 +19,8 @@ def measured(release: str = "3.2.0", gap: float = 1.2, gpu: str = "NVIDIA H200",
         code="native",
         inputs="normal",
         formulations={
-            "direct": Times("ok", "", direct, direct[0], 0.01, 3e-4, 255, 1280, 1.5),
-            "transposed": Times("ok", "", transposed, transposed[0], 0.01, 2e-4, 255, 1300, 1.25),
+            "direct": timed(direct, 3e-4, 1.5),
+            "transposed": timed(transposed, 2e-4, 1.25),
         },
         gap_samples=[gap, gap],
         gap=gap,
@@ -30,6 +30,14 @@ def measured(release: str = "3.2.0", gap: float = 1.2, gpu: str = "NVIDIA H200",
         machine={"gpu": gpu, "driver": "580"},
         **fields,  # type: ignore[arg-type]
     )
+
+
+def timed(samples: list[float], error: float, anchor_ratio: float) -> Times:
+    """At 1980 MHz, which is what an H200 runs at."""
+    return Times(
+        "ok", samples_ms=samples, sm_clocks_mhz=[1980, 1980], ms=samples[0], ci_ms=0.01, mcycles=1.98 * samples[0],
+        error=error, registers=255, local_bytes_per_thread=0, anchor_ratio=anchor_ratio,
+    )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +80,16 @@ def test_read_back_and_replaced() -> None:
         ("3.2.0", "direct", "ok", 2),
         ("3.2.0", "transposed", "ok", 2),
     ]
-    assert rows[0]["error"] == 3e-4
+    assert (rows[0]["error"], rows[0]["sm_clock_mhz"]) == (3e-4, 1980)
+    assert rows[1]["mcycles"] == pytest.approx(2.376)
+    assert report.gap_in_cycles(found[0]) == pytest.approx(1.3)
+
+
+def test_the_committed_recordings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    found = record.recorded("h200", "seed")
+    assert {m.code for m in found} == {"native", "ported"}
+    assert len({m.release for m in found}) == 18
 
 
 def test_another_gpu_under_the_same_name(results: Path) -> None:

@@ -49,19 +49,29 @@
     ];
   }
 
-  /* Failures stand as crosses: on the curve where the code exists, at the foot where there is none. */
+  /* Below all values: where a failure without one stands. */
+  function foot() {
+    var values = forms.flatMap(function (form) { return data.series[form].map(function (p) { return clamped(p.v); }); })
+      .filter(function (value) { return value !== null; });
+    if (!values.length) return 1;
+    var low = Math.min.apply(null, values), high = Math.max.apply(null, values);
+    return data.log ? low / 1.6 : Math.max(low - 0.1 * (high - low || high), 0);
+  }
+
+  /* Failures stand as crosses: on the curve where the code exists, beneath it where there is none. */
   function failuresOf() {
-    var values = forms.flatMap(function (form) { return data.series[form].map(function (p) { return clamped(p.v); }); });
-    var foot = Math.min.apply(null, values.filter(function (v) { return v !== null && (v > 0 || !data.log); }).concat([1e9]));
+    var below = foot();
     return forms.map(function (form) {
       var points = [];
       data.series[form].forEach(function (point, place) {
-        if (point.f) points.push([place, point.v === null ? (foot === 1e9 ? 1 : foot) : clamped(point.v)]);
+        if (!point.f) return;
+        var absent = point.v === null;
+        points.push({ value: [place, absent ? below : clamped(point.v)], symbolOffset: [absent ? (form === "direct" ? -6 : 6) : 0, 0] });
       });
       return {
         name: form + " fails", type: "scatter", xAxisIndex: 0, yAxisIndex: 0, data: points, z: 5, animation: false,
-        symbol: "path://M0,2 L2,0 L6,4 L10,0 L12,2 L8,6 L12,10 L10,12 L6,8 L2,12 L0,10 L4,6 Z", symbolSize: 11,
-        color: colour("critical"), tooltip: { show: false }, cursor: "default"
+        symbol: "path://M0,2 L2,0 L6,4 L10,0 L12,2 L8,6 L12,10 L10,12 L6,8 L2,12 L0,10 L4,6 Z", symbolSize: 10,
+        itemStyle: { color: colour(form), borderColor: colour("ink"), borderWidth: 0.5 }, tooltip: { show: false }, cursor: "default"
       };
     });
   }
@@ -76,9 +86,10 @@
       data: data.findings.filter(function (finding) { return finding.on === on && points[finding.at].v !== null; }).map(function (finding) {
         var value = axis ? points[finding.at].v : clamped(points[finding.at].v);
         return {
-          value: [finding.at, value], id: finding.id, symbol: finding.severity === "good" ? "emptyTriangle" : "triangle",
-          symbolRotate: finding.severity === "good" ? 180 : 0, symbolSize: 13, symbolOffset: [0, finding.severity === "good" ? 14 : -14],
-          itemStyle: { color: colour(finding.severity), opacity: finding.acknowledged ? 0.45 : 1 }
+          value: [finding.at, value], id: finding.id, symbol: "triangle",
+          symbolRotate: finding.severity === "good" ? 180 : 0, symbolSize: 11, symbolOffset: [0, finding.severity === "good" ? 14 : -14],
+          itemStyle: { color: finding.severity === "good" ? colour("paper") : colour(finding.severity),
+            borderColor: colour(finding.severity), borderWidth: 2, opacity: finding.acknowledged ? 0.45 : 1 }
         };
       })
     };
@@ -120,19 +131,26 @@
     return box;
   }
 
+  /* Room about the gap and the line at 1, for the findings' marks. */
+  function edges(range) {
+    var low = Math.min(1, range.min), high = Math.max(1, range.max), room = 0.15 * (high - low) || 0.05;
+    return [low - room, high + room];
+  }
+
   function options() {
     var ink = colour("ink"), quiet = colour("quiet"), rule = colour("rule");
     var x = { type: "category", data: data.releases, boundaryGap: true, axisLine: { lineStyle: { color: quiet } }, axisPointer: { show: true } };
     var y = { nameTextStyle: { color: quiet, align: "left" }, axisLabel: { color: quiet }, splitLine: { lineStyle: { color: rule, opacity: 0.5 } }, scale: true };
     var zoom = many ? [{ type: "slider", xAxisIndex: [0, 1], bottom: 4, height: 22 }, { type: "inside", xAxisIndex: [0, 1] }] : [];
     return {
-      aria: { enabled: false }, backgroundColor: "transparent", animation: false, textStyle: { color: ink, fontFamily: "inherit" },
-      legend: { data: forms.map(function (form) { return { name: form }; }).concat([{ name: "direct fails" }]), top: 0, right: 10, textStyle: { color: ink }, inactiveColor: rule,
-        formatter: function (name) { return name === "direct fails" ? "fails" : name; }, selectedMode: false },
+      aria: { enabled: false }, backgroundColor: "transparent", animation: false, textStyle: { color: ink, fontFamily: getComputedStyle(document.body).fontFamily },
+      legend: { data: forms.concat(forms.map(function (form) { return form + " fails"; }).filter(function (name, place) {
+        return data.series[forms[place]].some(function (point) { return point.f; });
+      })), top: 0, right: 10, itemGap: 24, textStyle: { color: ink }, selectedMode: false },
       axisPointer: { link: [{ xAxisIndex: "all" }] },
       tooltip: { trigger: "axis", confine: true, renderMode: "html", backgroundColor: colour("paper"), borderColor: rule, textStyle: { color: ink, fontSize: 13 },
         formatter: function (items) { return hover(items[0].dataIndex); } },
-      grid: [{ left: 60, right: 16, top: 48, height: "52%" }, { left: 60, right: 16, top: "74%", bottom: many ? 56 : 52 }],
+      grid: [{ left: 60, right: 16, top: 48, height: "54%" }, { left: 60, right: 16, top: "72%", bottom: many ? 76 : 44 }],
       xAxis: [
         Object.assign({}, x, { gridIndex: 0, axisLabel: { show: false } }),
         Object.assign({}, x, { gridIndex: 1, axisLabel: { color: quiet, rotate: 45, hideOverlap: true } })
@@ -140,8 +158,8 @@
       yAxis: [
         Object.assign({}, y, { gridIndex: 0, type: data.log ? "log" : "value", name: data.what }),
         Object.assign({}, y, { gridIndex: 1, type: "value", name: "gap, ×", splitNumber: 3,
-          min: function (range) { return Math.min(1, range.min) * 0.99; }, max: function (range) { return Math.max(1, range.max) * 1.01; },
-          axisLabel: { color: quiet, formatter: function (value) { return String(Number(value.toPrecision(3))); } } })
+          min: function (range) { return edges(range)[0]; }, max: function (range) { return edges(range)[1]; },
+          axisLabel: { color: quiet, showMinLabel: false, showMaxLabel: false } })
       ],
       dataZoom: zoom,
       series: [].concat(
