@@ -23,14 +23,13 @@ install_system_packages() {
     local missing=()
     command -v git >/dev/null || missing+=(git)
     "$1" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-    [ ${#missing[@]} -eq 0 ] && return
-    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-        say "installing ${missing[*]}"
-        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qqy "${missing[@]}" >/dev/null
-    else
-        say "needs ${missing[*]}: install them first"
-        return 1
-    fi
+    [ ${#missing[@]} -eq 0 ] || install_with_apt "${missing[@]}" || { say "needs ${missing[*]}: install them first"; return 1; }
+}
+
+install_with_apt() {
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    say "installing $*"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qqy "$@" >/dev/null
 }
 
 make_environment() {

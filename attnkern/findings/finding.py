@@ -86,7 +86,7 @@ class Finding:
         predicted = " (predicted)" if not self.place.measured and self.unit in ("ms", "×") else ""
         sure = ""
         if self.interval is not None:
-            sure = f" [{self.interval[0]:+.1%}, {self.interval[1]:+.1%}]"
+            sure = f" [{change_text(self.interval[0])}, {change_text(self.interval[1])}]"
         change = "" if self.effect is None else f", {change_text(self.effect)}{sure}"
         return f"{shown(self.before)} → {shown(self.after)} {self.unit}{predicted}{change}"
 
@@ -145,7 +145,7 @@ def shown(value: float | str | None) -> str:
 
 
 def change_text(effect: float) -> str:
-    """A relative change for people: per cent up to a doubling, a factor beyond."""
+    """A relative change for people: per cent up to a doubling or halving, a factor beyond."""
     factor = 1 + effect
     if factor >= 2:
         return f"{factor:.3g}×"

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from attnkern.cases import FORMULATIONS, Formulation
+from attnkern.cases import FORMULATIONS
 from attnkern.site.chart import LEAST_FLOOR_MS, Chart
 
 CASE = "seed"

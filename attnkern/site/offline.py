@@ -6,6 +6,7 @@ a disk read JSON files. So the site carries the scripts, and beside each JSON fi
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -58,6 +59,15 @@ def inserted(page: str, anchor: str, text: str, before: bool) -> str:
     if page.count(anchor) != 1:
         raise FailedError(f"asv's page has {page.count(anchor)} of {anchor.split()[0]}…: this asv is not supported")
     return page.replace(anchor, text + anchor if before else anchor + text)
+
+
+def fill_summaries(html_dir: Path) -> None:
+    """An empty summary for each benchmark that nothing is recorded of: asv's first page asks for it all the same."""
+    for name in json.loads((html_dir / "index.json").read_text())["benchmarks"]:
+        summary = html_dir / "graphs" / "summary" / f"{name}.json"
+        if not summary.exists():
+            summary.parent.mkdir(parents=True, exist_ok=True)
+            summary.write_text("[]")
 
 
 def write_scripts_beside_json(html_dir: Path) -> None:

@@ -36,6 +36,7 @@ def install(known_commits: Container[str]) -> None:
         try:
             conf.html_dir = str(folder / "html")
             code = publish(cls, conf, *arguments, **options)
+            offline.fill_summaries(folder / "html")
             offline.write_scripts_beside_json(folder / "html")
             with disk_errors(final):
                 if final.exists():

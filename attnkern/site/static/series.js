@@ -133,7 +133,7 @@
 
   /* Room about the gap and the line at 1, for the findings' marks. */
   function edges(range) {
-    var low = Math.min(1, range.min), high = Math.max(1, range.max), room = 0.15 * (high - low) || 0.05;
+    var low = Math.min(1, range.min), high = Math.max(1, range.max), room = 0.2 * (high - low) || 0.05;
     return [low - room, high + room];
   }
 
