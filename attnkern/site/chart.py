@@ -20,6 +20,8 @@ from attnkern.findings.series import Broken, CaseSeries, Figures
 
 LOG_FROM = 4.0
 """A logarithmic axis where the largest value is so many times the smallest."""
+DEVIATIONS = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
+"""Half an interval, in standard errors."""
 LEAST_FLOOR_MS = 0.01
 """Where a logarithmic axis of floors ends: code without spills has a floor of 0."""
 
@@ -159,7 +161,7 @@ def with_noise(report: Report, series: CaseSeries, run: Run, gap: bool) -> tuple
     """95 %: by the run's own blocks, or by the noise between runs where that is more."""
     gauge = report.gauges[series.place]
     noise = (gauge.gaps if gap else gauge.times).variance
-    half = float(stats.norm.ppf(0.5 + CONFIDENCE / 2)) * math.sqrt(max(run.error**2, noise))
+    half = DEVIATIONS * math.sqrt(max(run.error**2, noise))
     return run.value * math.exp(-half), run.value * math.exp(half)
 
 

@@ -84,7 +84,7 @@ def test_any_message_survives_in_every_form(message: str) -> None:
     ET.fromstring(reports.atom(report.findings, "", link_of))
     html = MarkdownIt("commonmark").enable("table").render(reports.markdown(report.findings, report.coverage()))
     assert "<script" not in html and "<a href" not in html
-    rows = [row for row in html.split("<tr>")[1:]]
+    rows = list(html.split("<tr>")[1:])
     assert {row.count("<td>") for row in rows} <= {0, 7}
 
 
