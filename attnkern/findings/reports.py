@@ -148,6 +148,7 @@ def atom(findings: Sequence[Finding], updated: str, link_of: Callable[[Finding],
     add(feed, "updated", updated)
     add(add(feed, "author"), "name", "attnkern")
     add(feed, "link", href="findings.xml", rel="self")
+    add(feed, "logo", "headline.png")
     for finding in sorted(findings, key=lambda one: (one.moment.released, one.id), reverse=True):
         entry = add(feed, "entry")
         add(entry, "title", f"{finding.severity}: {finding.title}")
