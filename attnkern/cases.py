@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 from attnkern.errors import UserError
 
@@ -37,6 +38,14 @@ class Case:
     block_n: int = 128
     num_warps: int = 8
     num_stages: int = 1
+    max_registers: int | None = None
+    """A cap for the assembler (Triton's launch option `maxnreg`, since 3.0); None leaves it to it."""
+
+    @property
+    def options(self) -> dict[str, int]:
+        """The launch options, by Triton's names."""
+        options = {"num_warps": self.num_warps, "num_stages": self.num_stages}
+        return options if self.max_registers is None else {**options, "maxnreg": self.max_registers}
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -117,9 +126,25 @@ CASES: Mapping[str, Case] = {
 }
 
 
+CHANGES = {"m": "block_m", "n": "block_n", "w": "num_warps", "s": "num_stages", "r": "max_registers"}
+"""What a name may change about a case: `seed+n64+w4+r255`."""
+
+
 def case_named(name: str) -> Case:
-    """The case of that name; raises UserError with the names there are."""
-    try:
-        return CASES[name]
-    except KeyError:
-        raise UserError(f"unknown case {name!r}: choose from {', '.join(CASES)}") from None
+    """The case of that name, or a neighbour of one; raises UserError with the names there are.
+
+    `seed+m64+n64+w4+s2+r255` is the problem `seed` with other tiles, warps, stages and a cap on registers.
+    """
+    base, *changes = name.split("+")
+    if base not in CASES:
+        raise UserError(f"unknown case {base!r}: choose from {', '.join(CASES)}")
+    fields: dict[str, Any] = {}
+    for change in changes:
+        match = re.fullmatch(r"([mnwsr])([1-9]\d{0,3})", change)
+        if match is None or CHANGES[match[1]] in fields:
+            raise UserError(f"{name!r}: no case is changed by {change!r}: write {base}+m64+n64+w4+s2+r255")
+        fields[CHANGES[match[1]]] = int(match[2])
+    case = replace(CASES[base], name=name, **fields)
+    if any(case.seq_len % block or block & (block - 1) for block in (case.block_m, case.block_n)):
+        raise UserError(f"{name!r}: tiles must be powers of 2 that divide the sequence of {case.seq_len}")
+    return case

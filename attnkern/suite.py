@@ -17,6 +17,7 @@ from pathlib import Path
 from asv import util as asv_util
 from asv.results import Results
 
+from attnkern.cases import CASES
 from attnkern.codegen import record as profiles
 from attnkern.codegen import store
 from attnkern.codegen.build import Selection
@@ -35,6 +36,8 @@ SOME_BENCHMARK_FAILED = 2  # asv run's exit code for it: an artifact that does n
 def check(selection: Selection) -> None:
     """Raises UserError for what the suite can't record, before anything is compiled for it."""
     check_home()
+    if neighbours := [case.name for case in selection.cases if case.name not in CASES]:
+        raise UserError(f"the suite records its own cases, not {neighbours[0]}: for that use `attnkern profile`")
     if other := set(selection.targets) - set(SUITE_TARGETS):
         raise UserError(
             f"the suite records {', '.join(SUITE_TARGETS)}: for {', '.join(sorted(other))} use `attnkern profile`"

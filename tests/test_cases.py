@@ -55,3 +55,18 @@ def test_formulations_differ_in_one_constant() -> None:
 def test_unknown_case_names_those_there_are() -> None:
     with pytest.raises(UserError, match=r"unknown case 'sed': choose from seed, "):
         case_named("sed")
+
+
+def test_a_neighbour_of_a_case_is_named_by_what_it_changes() -> None:
+    case = case_named("seed+m64+w4+r255")
+    assert (case.block_m, case.block_n, case.num_warps, case.num_stages) == (64, 128, 4, 1)
+    assert case.options == {"num_warps": 4, "num_stages": 1, "maxnreg": 255}
+    assert case_named("seed").options == {"num_warps": 8, "num_stages": 1}
+
+
+@pytest.mark.parametrize(
+    "name", ["sed", "sed+m64", "seed+", "seed+q64", "seed+m", "seed+m0", "seed+m64+m32", "seed+m96", "seed+n4096"]
+)
+def test_a_case_that_there_is_not(name: str) -> None:
+    with pytest.raises(UserError):
+        case_named(name)

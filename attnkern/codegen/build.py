@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from attnkern.cases import CASES, FORMULATIONS, Case
+from attnkern.cases import FORMULATIONS, Case, case_named
 from attnkern.codegen import bundle, sass, store
 from attnkern.codegen.artifact import Artifact, Failure, Key, Outcome
 from attnkern.codegen.compile import SWITCHES, CompileWorker, Limits
@@ -163,7 +163,7 @@ def profiled(revision: Revision, artifact: Artifact) -> Profile:
     except (TypeError, ValueError):  # not there yet, or damaged
         figures = sass.figures(store.read(revision.commit, artifact, "kernel.cubin"))
         store.note(revision.commit, artifact.key, name, json.dumps(dataclasses.asdict(figures)).encode())
-    return profile(artifact, figures, CASES[artifact.key.case])
+    return profile(artifact, figures, case_named(artifact.key.case))
 
 
 def compile_all(
@@ -203,7 +203,7 @@ def compile_from(
                 except Empty:
                     return
                 with watch.compiling(revision, key):
-                    outcome, costs = worker.compile(key, CASES[key.case], folder / key.name)
+                    outcome, costs = worker.compile(key, case_named(key.case), folder / key.name)
                     if watch.stopped:
                         return  # a compile that was cut off is no outcome
                     store.put(revision.commit, outcome, costs, folder / key.name)

@@ -4,7 +4,7 @@ Started as `python -sSP worker.py TRITON_DIR KERNEL_FILE KERNEL_NAME`; reads job
 input and answers each with a JSON line on standard output.  It knows the standard library, triton and the
 kernel's file, and must never import anything else of attnkern: it runs under every Triton since 2.0.0.
 
-A job is `{"dir", "target", "arguments", "constants", "num_warps", "num_stages", "grid", "timeout_s",
+A job is `{"dir", "target", "arguments", "constants", "options", "grid", "timeout_s",
 "memory_bytes"}`; `dir` is an empty folder.  The compiler leaves what each of its stages made under `dir/cache`,
 ptxas's report goes to `dir/ptxas.log`, and all that is printed to `dir/log`.  The answer is `{"status":
 "ok"|"raised"|"died"|"timeout", "message", "how", "wall_s", "cpu_s", "peak_bytes"}`.
@@ -139,7 +139,7 @@ def compile_launch(kernel, job):
     arguments = {
         name: Tensor(value[1:]) if isinstance(value, str) else value for name, value in job["arguments"].items()
     }
-    options = {"num_warps": job["num_warps"], "num_stages": job["num_stages"]}
+    options = job["options"]
     if drivers_can_be_exchanged():
         import triton
 

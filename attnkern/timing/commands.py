@@ -62,6 +62,8 @@ def measure_command(
     if recording and not machine:
         raise UserError("--record needs a name to record under: give --machine")
     selection = selected(cases, ",".join(SUITE_TARGETS))
+    if recording and (others := [case.name for case in selection.cases if case.name not in CASES]):
+        raise UserError(f"only the suite's own cases are recorded, not {others[0]}: leave --record out")
     with chosen(revisions, bundle_folder, selection) as (picked, packages):
         if check_jit:
             compare_with_jit(packages, picked, processes)
@@ -135,7 +137,7 @@ def show(measurements: list[Measurement], as_json: bool) -> None:
         print(json.dumps([entry for m in measurements for entry in report.as_json(m)], indent=1))
         return
     console = Console(width=None if sys.stdout.isatty() else 170)
-    for case in CASES:
+    for case in dict.fromkeys(m.case for m in measurements):
         for code in CODES:
             some = [m for m in measurements if (m.case, m.code) == (case, code)]
             if some:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attnkern.cases import CASES, FORMULATIONS
+from attnkern.cases import CASES, FORMULATIONS, case_named
 from attnkern.timing.measurement import Measurement
 
 CODES = ("native", "ported")
@@ -40,7 +40,7 @@ def scalar(value: float | None) -> list[float]:
 
 def tflops(measurement: Measurement, formulation: str) -> list[float]:
     ms = measurement.formulations[formulation].ms
-    return scalar(CASES[measurement.case].flops / ms / 1e9 if ms else None)
+    return scalar(case_named(measurement.case).flops / ms / 1e9 if ms else None)
 
 
 def over_yardstick(measurement: Measurement, formulation: str) -> list[float]:

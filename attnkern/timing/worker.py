@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from attnkern.cases import CASES, FORMULATIONS, Case
+from attnkern.cases import FORMULATIONS, Case, case_named
 from attnkern.codegen import bundle
 from attnkern.codegen.artifact import Artifact, Key
 from attnkern.codegen.gpus import known_model
@@ -93,7 +93,7 @@ class Bench:
 
     def measure(self, job: dict[str, Any]) -> Measurement:
         started = time.monotonic()
-        package, case = Path(job["bundle"]), CASES[job["case"]]
+        package, case = Path(job["bundle"]), case_named(job["case"])
         made = bundle.read(package)
         problem = self.problem(case.name, job["inputs"])
         problems: dict[str, Problem] = {}
@@ -250,13 +250,13 @@ class Bench:
     @functools.cache  # noqa: B019 (one Bench lives as long as its process)
     def problem(self, case: str, inputs: str) -> Problem:
         self.phase("reference")
-        return make(CASES[case], inputs, self.seed)
+        return make(case_named(case), inputs, self.seed)
 
     @functools.cache  # noqa: B019
     def anchor(self) -> tuple[LoadedKernel, Problem]:
         artifact, cubin = anchor.for_target(self.target)
-        problem = make(CASES[artifact.key.case], "normal", self.seed)
-        return load(artifact, cubin, False, CASES[artifact.key.case], problem.values), problem
+        problem = make(case_named(artifact.key.case), "normal", self.seed)
+        return load(artifact, cubin, False, case_named(artifact.key.case), problem.values), problem
 
     @functools.cache  # noqa: B019
     def yardsticks(self, case_name: str) -> dict[str, float]:
