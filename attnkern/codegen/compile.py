@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -51,8 +52,8 @@ class Limits:
 class CompileWorker:
     """A running worker; `compile` is for one thread at a time."""
 
-    def __init__(self, triton: Path, folder: Path, limits: Limits):
-        """`triton`: an importable Triton; `folder`: an empty folder of this worker's own."""
+    def __init__(self, triton: Path, folder: Path, limits: Limits, extra: Mapping[str, str] | None = None):
+        """`triton`: an importable Triton; `folder`: an empty folder of this worker's own; `extra`: more variables."""
         self.folder, self.limits = folder, limits
         self.loaded = False
         self.ptxas_versions = ptxas.versions(triton)
@@ -62,6 +63,7 @@ class CompileWorker:
             "HOME": str(folder),
             "TMPDIR": str(folder),
             **SWITCHES,
+            **(extra or {}),
             **ptxas.install_wrappers(triton, folder),
         }
         with open(self.log, "wb") as log:

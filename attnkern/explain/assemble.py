@@ -39,6 +39,23 @@ class Cell:
 
 def assemble(ptx: str, options: Sequence[str], tool: Tool) -> Cell:
     """Assemble with the options that the PTX's own revision used."""
+    said, cubin = run(ptx, options, tool)
+    if cubin is None:
+        return Cell(None, None, None, refusal(said))
+    try:
+        report = read_report(f"{said}\nattnkern-argument: ptxas\n", {})
+    except ValueError:
+        return Cell(None, None, None, "it reported no figures")
+    return Cell(report.registers, report.stack_bytes, report.spill_store_bytes + report.spill_load_bytes)
+
+
+def cubin_of(ptx: str, options: Sequence[str], tool: Tool) -> bytes | None:
+    """The machine code; None where the assembler refuses the PTX."""
+    return run(ptx, options, tool)[1]
+
+
+def run(ptx: str, options: Sequence[str], tool: Tool) -> tuple[str, bytes | None]:
+    """(what the assembler said, the cubin or None)."""
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(ptx)
@@ -48,17 +65,11 @@ def assemble(ptx: str, options: Sequence[str], tool: Tool) -> Cell:
                 timeout=TIMEOUT_S,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return Cell(None, None, None, f"no end after {TIMEOUT_S} s")
+            return f"error: no end after {TIMEOUT_S} s", None
         except OSError as error:
-            return Cell(None, None, None, f"the assembler can't be run: {error.strerror}")
-    if answer.returncode != 0:
-        return Cell(None, None, None, refusal(answer.stdout + answer.stderr))
-    try:
-        # A kernel that needs no stack is told in a line of its own in some releases.
-        report = read_report(f"{answer.stderr}{answer.stdout}\nattnkern-argument: ptxas\n", {})
-    except ValueError:
-        return Cell(None, None, None, "it reported no figures")
-    return Cell(report.registers, report.stack_bytes, report.spill_store_bytes + report.spill_load_bytes)
+            return f"error: the assembler can't be run: {error.strerror}", None
+        made = answer.returncode == 0 and cubin.exists()
+        return answer.stdout + answer.stderr, cubin.read_bytes() if made else None
 
 
 def refusal(said: str) -> str:

@@ -88,7 +88,11 @@ def parse(text: str, lines: dict[int, int]) -> list[Instruction]:
     return [
         Instruction(
             int(match[1], 16),
-            re.sub(r"`?\((\.L\w+)\)", lambda to: f"0x{labels[to[1]]:x}" if to[1] in labels else to[1], " ".join(match[2].split())),
+            re.sub(
+                r"`?\((\.L\w+)\)",
+                lambda to: f"0x{labels[to[1]]:x}" if to[1] in labels else to[1],
+                " ".join(match[2].split()),
+            ),
             int(match[3]),
             match[4].split("|")[0],
             lines.get(int(match[1], 16)),
@@ -148,5 +152,3 @@ def defined_on(before: Sequence[Instruction], body: Sequence[Instruction], regis
         if register < len(instruction.marks) and instruction.marks[register] in "^x":
             return instruction.line
     return None
-
-

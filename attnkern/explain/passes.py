@@ -115,10 +115,28 @@ def last_module(lines: Iterable[str]) -> list[str]:
     return module
 
 
+def lowering_begun(dump: bytes) -> bool:
+    """Whether the dump, as far as it is written, has gone past the last module with layouts."""
+    for name in TO_LLVM[:2]:
+        place = dump.find(f"IR Dump Before {name} ".encode())
+        if place >= 0 and dump.find(b"// -----// ", place + 1) >= 0:
+            return True
+    return False
+
+
+def last_pass(lines: Iterable[str]) -> str:
+    """The last pass that began."""
+    name = ""
+    for line in lines:
+        if line.startswith("// -----// ") and (heading := HEADING.match(line)):
+            name = heading[1]
+    return name
+
+
 def state_of(module: Sequence[str]) -> State:
     text = "\n".join(module)
     definitions = dict(re.findall(r"^(#\w+) = (#(?:triton_gpu|ttg|tt)\.\w+<.*>)\s*$", text, re.MULTILINE))
-    used = {name for name in re.findall(r"#\w+", "\n".join(line for line in module if " = #" not in line))}
+    used = set(re.findall(r"#\w+", "\n".join(line for line in module if " = #" not in line)))
     layouts = sorted(plain_layout(layout) for name, layout in definitions.items() if name in used)
     allocations = [
         re.sub(r", #smem.*|, mutable", "", match[1])
@@ -145,7 +163,7 @@ def plain_layout(layout: str) -> str:
 def first_differences(before: Sequence[Step], after: Sequence[Step]) -> list[PassDifference]:
     """For each feature the first pass after which the two compiles differ and never agree again.
 
-    Passes are matched by name and order, since releases have different ones; nothing of a feature that agrees at the end.
+    Passes are matched by name and order, since releases have different ones. A feature that agrees at the end is left out.
     """
     matched = [
         (block.a + place, block.b + place)
@@ -158,9 +176,7 @@ def first_differences(before: Sequence[Step], after: Sequence[Step]) -> list[Pas
     for feature in FEATURES:
         if not before or not after or before[-1].state.feature(feature) == after[-1].state.feature(feature):
             continue
-        agreed = [
-            (i, k) for i, k in matched if before[i].state.feature(feature) == after[k].state.feature(feature)
-        ]
+        agreed = [(i, k) for i, k in matched if before[i].state.feature(feature) == after[k].state.feature(feature)]
         start, other = agreed[-1] if agreed else (-1, -1)
         had, has = next_change(before, start, feature), next_change(after, other, feature)
         value, changed = before[had].state.feature(feature), after[has].state.feature(feature)

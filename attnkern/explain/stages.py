@@ -138,9 +138,7 @@ def normalised_ptx(text: str) -> list[str]:
 
 def normalised_sass(instructions: Iterable[Instruction]) -> list[str]:
     return [
-        re.sub(r"\b(U?[RP])\d+\b", r"\1", f"{i.opcode} {i.operands}").strip()
-        for i in instructions
-        if i.opcode != "NOP"
+        re.sub(r"\b(U?[RP])\d+\b", r"\1", f"{i.opcode} {i.operands}").strip() for i in instructions if i.opcode != "NOP"
     ]
 
 
