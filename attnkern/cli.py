@@ -21,6 +21,7 @@ from attnkern.codegen.artifact import Artifact
 from attnkern.codegen.compile import Limits
 from attnkern.codegen.gpus import GPUS, REFERENCE, SUITE_TARGETS, gpu_named
 from attnkern.errors import FailedError, UserError
+from attnkern.explain.commands import explain_app
 from attnkern.findings.commands import findings_app
 from attnkern.home import CHECKOUT, write_file
 from attnkern.options import (
@@ -52,6 +53,7 @@ app = typer.Typer(
 )
 app.add_typer(timing_app)
 app.add_typer(findings_app)
+app.add_typer(explain_app)
 history_app = typer.Typer(help="Triton's revisions, as the repository that asv walks.", no_args_is_help=True)
 app.add_typer(history_app, name="history")
 

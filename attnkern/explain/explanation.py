@@ -82,6 +82,8 @@ class Explanation:
 
     def extra_buffers(self) -> list[Buffer]:
         """What lies in the shared memory of the one after and has no like in the one before, by source and size."""
+        if self.after.shared_bytes <= self.before.shared_bytes:
+            return []
         before = [(buffer.line, buffer.bytes) for buffer in self.before.buffers]
         extra = []
         for buffer in self.after.buffers:

@@ -88,17 +88,18 @@ def parse(text: str, lines: dict[int, int]) -> list[Instruction]:
     return [
         Instruction(
             int(match[1], 16),
-            re.sub(
-                r"`?\((\.L\w+)\)",
-                lambda to: f"0x{labels[to[1]]:x}" if to[1] in labels else to[1],
-                " ".join(match[2].split()),
-            ),
+            with_addresses(" ".join(match[2].split()), labels),
             int(match[3]),
             match[4].split("|")[0],
             lines.get(int(match[1], 16)),
         )
         for match in rows
     ]
+
+
+def with_addresses(text: str, labels: dict[str, int]) -> str:
+    """An instruction with its target's address in place of a label."""
+    return re.sub(r"`?\((\.L\w+)\)", lambda to: f"0x{labels[to[1]]:x}" if to[1] in labels else to[1], text)
 
 
 def source_lines(text: str) -> dict[int, int]:

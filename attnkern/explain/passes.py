@@ -163,7 +163,8 @@ def plain_layout(layout: str) -> str:
 def first_differences(before: Sequence[Step], after: Sequence[Step]) -> list[PassDifference]:
     """For each feature the first pass after which the two compiles differ and never agree again.
 
-    Passes are matched by name and order, since releases have different ones. A feature that agrees at the end is left out.
+    Passes are matched by name and order, since releases have different ones. A feature that agrees at the end is left
+    out.
     """
     matched = [
         (block.a + place, block.b + place)

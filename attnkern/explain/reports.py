@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from markdown_it import MarkdownIt
 
@@ -24,7 +24,7 @@ def markdown(explanation: Explanation, kernel: Sequence[str], tried: Sequence[Tr
     shape = (
         f"Attention backward: batch {case.batch}, {case.heads} heads, sequence {case.seq_len}, head dimension"
         f" {case.head_dim}, {case.dtype}, tiles {case.block_m}×{case.block_n}, {case.num_warps} warps,"
-        f" {case.num_stages} stages."
+        f" {case.num_stages} stage{'s' if case.num_stages != 1 else ''}."
     )
     parts = [title, shape, summary(explanation), figures(before, after)]
     parts += [*where(explanation), *whose(explanation), *shared(explanation, kernel), *registers(before, after, kernel)]
@@ -58,7 +58,7 @@ def summary(explanation: Explanation) -> str:
 
 def figures(before: Side, after: Side) -> str:
     gpus = list(after.floors_ms or before.floors_ms)[:1]
-    rows = [
+    rows: list[tuple[str, Callable[[Side], object]]] = [
         ("ptxas", lambda s: s.ptxas),
         ("registers", lambda s: s.registers),
         ("stack, bytes a thread", lambda s: f"{s.stack_bytes:,}"),
@@ -121,9 +121,8 @@ def whose(explanation: Explanation) -> list[str]:
         cells = []
         for owner, _ in owners:
             cell = by_place[ptx, owner]
-            cells.append(
-                code(cell.refused) if cell.refused else f"{cell.registers} registers, {cell.spill_bytes:,} B spills"
-            )
+            figures = f"{cell.registers} registers, {cell.spill_bytes:,} B spills"
+            cells.append(code(cell.refused) if cell.refused else figures)
         lines.append(f"| {ptx} | " + " | ".join(cells) + " |")
     return ["### Whose change", "\n".join(lines)]
 
@@ -160,9 +159,8 @@ def registers(before: Side, after: Side, kernel: Sequence[str]) -> list[str]:
 
 
 def pressure_text(name: str, pressure: Pressure, kernel: Sequence[str]) -> str:
-    lines = [
-        f"{name}: at most {pressure.worst} live registers, at {code(pressure.at)}{at_line(pressure.line, kernel)}. Made on:"
-    ]
+    where = f"{code(pressure.at)}{at_line(pressure.line, kernel)}"
+    lines = [f"{name}: at most {pressure.worst} live registers, at {where}. Made on:"]
     lines += [f"- {held.registers}{at_line(held.line, kernel)}" for held in pressure.held[:5]]
     most = sorted(pressure.local_bytes.items(), key=lambda item: -item[1])[:4]
     if most:
@@ -193,8 +191,9 @@ def helping(explanation: Explanation, tried: Sequence[Tried]) -> list[str]:
 
 def configuration(name: str) -> str:
     case = case_named(name)
+    plural = "s" if case.num_stages != 1 else ""
     cap = f", maxnreg={case.max_registers}" if case.max_registers else ""
-    return f"{case.block_m}×{case.block_n}, {case.num_warps} warps, {case.num_stages} stages{cap} (`{name}`)"
+    return f"{case.block_m}×{case.block_n}, {case.num_warps} warps, {case.num_stages} stage{plural}{cap} (`{name}`)"
 
 
 def at_line(line: int | None, kernel: Sequence[str]) -> str:
@@ -220,4 +219,4 @@ def fenced(lines: Sequence[str], language: str) -> str:
 
 def html(text: str) -> str:
     """The Markdown as HTML, raw HTML in it shown and not obeyed."""
-    return MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))

@@ -59,7 +59,7 @@ def telling(stage: str, before: Sequence[str], after: Sequence[str]) -> tuple[st
             found += [f"+ {line}" for line in after[k:m][: LINES_SHOWN // 2]]
         if len(found) >= LINES_SHOWN:
             break
-    return tuple(found[:LINES_SHOWN])
+    return tuple(dict.fromkeys(found))[:LINES_SHOWN]
 
 
 def operations(stage: str, lines: Iterable[str]) -> Counter[str]:
