@@ -9,7 +9,7 @@ from attnkern.codegen.compile import KERNEL, KERNEL_NAME
 from attnkern.errors import UserError
 
 TEMPLATE = '''\
-# pip install triton=={release}    # no GPU and no torch are needed
+# pip install triton=={release} setuptools    # no GPU and no torch are needed
 import subprocess
 import sys
 import tempfile
