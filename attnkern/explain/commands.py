@@ -61,7 +61,7 @@ def explain_command(
     if markdown + html + as_json_ + script > 1:
         raise UserError("--markdown, --html, --json and --reproducer are different outputs: choose one")
     known = history.revisions()
-    chosen = [select(known, [name])[0] if ".." not in name else refuse(name) for name in revisions]
+    chosen = [one_of(known, name) for name in revisions]
     if len(chosen) not in (1, 2):
         raise UserError("explain takes one revision or two")
     case_named(case)
@@ -113,8 +113,11 @@ def show(text: str, markdown: bool, html: bool) -> None:
         Console(width=None if sys.stdout.isatty() else 160).print(Markdown(text))
 
 
-def refuse(name: str) -> Revision:
-    raise UserError(f"explain takes one revision or two, not the range {name}: name its ends")
+def one_of(known: list[Revision], name: str) -> Revision:
+    found = select(known, [name])
+    if len(found) != 1:
+        raise UserError(f"explain takes one revision or two, and {name} is {len(found)}: name its ends")
+    return found[0]
 
 
 def formulations(name: str) -> list[Formulation]:

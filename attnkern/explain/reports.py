@@ -121,8 +121,10 @@ def whose(explanation: Explanation) -> list[str]:
         cells = []
         for owner, _ in owners:
             cell = by_place[ptx, owner]
-            figures = f"{cell.registers} registers, {cell.spill_bytes:,} B spills"
-            cells.append(code(cell.refused) if cell.refused else figures)
+            if cell.spill_bytes is None:
+                cells.append(f"refused: {code(cell.refused)}")
+            else:
+                cells.append(f"{cell.registers} registers, {cell.spill_bytes:,} B spills")
         lines.append(f"| {ptx} | " + " | ".join(cells) + " |")
     return ["### Whose change", "\n".join(lines)]
 
