@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from markdown_it import MarkdownIt
 
 from attnkern.cases import case_named
+from attnkern.explain.assemble import Cell
 from attnkern.explain.explanation import Explanation, Side
 from attnkern.explain.live import Pressure
 from attnkern.explain.neighbours import Tried, in_both
@@ -50,7 +51,7 @@ def summary(explanation: Explanation) -> str:
             "compiler": "the compiler's: its PTX is what makes the difference",
             "assembler": "the assembler's: ptxas makes something else of the same PTX",
             "both": "both the compiler's and the assembler's",
-            "neither": "nobody's: registers, spills and shared memory are as they were",
+            "neither": "nobody's: no collapse, spills or shared memory came or went that matter",
         }
         said.append(f"The change is {words[explanation.verdict]} (**{explanation.verdict}**).")
     return " ".join(said) or "Nothing differs."
@@ -111,22 +112,22 @@ def whose(explanation: Explanation) -> list[str]:
     if not explanation.matrix:
         return []
     ptxes = list(dict.fromkeys(one.ptx for one in explanation.matrix))
-    owners = list(dict.fromkeys((one.assembler, one.ptxas) for one in explanation.matrix))
-    by_place = {(one.ptx, one.assembler): one.cell for one in explanation.matrix}
-    lines = [
-        "| PTX of | " + " | ".join(f"ptxas of {owner} ({version})" for owner, version in owners) + " |",
-        "|---|" + "---|" * len(owners),
-    ]
-    for ptx in ptxes:
-        cells = []
-        for owner, _ in owners:
-            cell = by_place[ptx, owner]
-            if cell.spill_bytes is None:
-                cells.append(f"refused: {code(cell.refused)}")
-            else:
-                cells.append(f"{cell.registers} registers, {cell.spill_bytes:,} B spills")
-        lines.append(f"| {ptx} | " + " | ".join(cells) + " |")
+    # Assemblers of one version that make the same of everything share a column.
+    columns: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for owner, version in dict.fromkeys((one.assembler, one.ptxas) for one in explanation.matrix):
+        cells = tuple(cell_text(one.cell) for one in explanation.matrix if one.assembler == owner)
+        columns.setdefault((version, cells), []).append(owner)
+    heads = [f"ptxas {version} (of {', '.join(owners)})" for (version, _), owners in columns.items()]
+    lines = ["| PTX of | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
+    for place, ptx in enumerate(ptxes):
+        lines.append(f"| {ptx} | " + " | ".join(cells[place] for _, cells in columns) + " |")
     return ["### Whose change", "\n".join(lines)]
+
+
+def cell_text(cell: Cell) -> str:
+    if cell.spill_bytes is None:
+        return f"refused: {code(cell.refused)}"
+    return f"{cell.registers} registers, {cell.spill_bytes:,} B spills"
 
 
 def shared(explanation: Explanation, kernel: Sequence[str]) -> list[str]:
