@@ -173,11 +173,13 @@ def first_differences(before: Sequence[Step], after: Sequence[Step]) -> list[Pas
         ).get_matching_blocks()
         for place in range(block.size)
     ]
+    # Both after a pass that both have and before the next one: a release may have a pass more in between.
+    points = sorted({*matched, *((i - 1, k - 1) for i, k in matched if i and k)})
     found = []
     for feature in FEATURES:
         if not before or not after or before[-1].state.feature(feature) == after[-1].state.feature(feature):
             continue
-        agreed = [(i, k) for i, k in matched if before[i].state.feature(feature) == after[k].state.feature(feature)]
+        agreed = [(i, k) for i, k in points if before[i].state.feature(feature) == after[k].state.feature(feature)]
         start, other = agreed[-1] if agreed else (-1, -1)
         had, has = next_change(before, start, feature), next_change(after, other, feature)
         value, changed = before[had].state.feature(feature), after[has].state.feature(feature)

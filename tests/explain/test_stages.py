@@ -14,7 +14,7 @@ OLD = """
 module {
   tt.func public @f(%arg0: !tt.ptr<f16> loc("a.py":3:0)) {
     %12 = tt.load %arg0 : tensor<16x16xf16, #blocked> loc(#loc4)
-    %13 = triton_gpu.local_alloc %12 : (tensor<16x16xf16, #blocked>) -> !tt.memdesc<16x16xf16, #shared> loc(callsite(#loc5 at #loc6))
+    %13 = triton_gpu.local_alloc %12 : (tensor<16x16xf16>) -> !tt.memdesc<16x16xf16, #shared> loc(callsite(#l5 at #l6))
     tt.return loc(#loc7)
   }
 }
