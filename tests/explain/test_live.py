@@ -33,7 +33,7 @@ LINES = """\
 def test_the_worst_point_of_the_loop_and_who_made_what_is_live_there() -> None:
     found = live.of_loop(live.parse(LISTING, live.source_lines(LINES)))
     assert (found.worst, found.at, found.line) == (4, "FADD R0, R2, R3", 90)
-    # R0 is made there, R1 before the loop, R2 by the load, R3 by the reload, which has no line of the kernel of its own.
+    # R0 is made there, R1 before the loop, R2 by the load, R3 by the reload, which has no line of its own.
     assert {held.line: held.registers for held in found.held} == {90: 1, 41: 1, 68: 2}
     assert found.local_bytes == {68: 8, 90: 4}
 
