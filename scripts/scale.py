@@ -54,7 +54,7 @@ def main() -> None:
         start = time.perf_counter()
         known = Recorded(report, report.findings, (), ())
         (Path(folder) / "revisions").mkdir()
-        for name, text in pages(revisions, known, all_charts(known)):
+        for name, text in pages(revisions, known, all_charts(known), {}):
             (Path(folder) / name).write_text(text)
         print(f"pages made in {time.perf_counter() - start:.2f} s")
         for name in ("site.css", "series.js"):

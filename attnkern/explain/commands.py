@@ -21,6 +21,9 @@ from attnkern.explain import explain, recorded, reports
 from attnkern.explain.explanation import as_json
 from attnkern.explain.neighbours import tried
 from attnkern.explain.reproducer import reproducer
+from attnkern.findings.recorded import recorded as judged
+from attnkern.findings.rules import SEVERITIES
+from attnkern.options import split
 from attnkern.revisions import history
 from attnkern.revisions.history import Revision
 from attnkern.revisions.select import select
@@ -100,6 +103,33 @@ def explain_command(
     kernel = KERNEL.read_text().splitlines()
     texts = [reports.markdown(one, kernel, helping if one is found[-1] else ()) for one in found]
     show("\n".join(texts), markdown, html)
+
+
+@explain_app.command("explain-findings")
+def explain_findings_command(
+    severity: Annotated[
+        str, typer.Option("--severity", metavar="LIST", help="Of which severities.")
+    ] = "critical,major",
+) -> None:
+    """Explain the findings that have no explanation yet, and keep each for the pages (about 10 s each)."""
+    wanted = split(severity)
+    if unknown := set(wanted) - set(SEVERITIES):
+        raise UserError(f"unknown severity {', '.join(sorted(unknown))}: choose from {', '.join(SEVERITIES)}")
+    known = history.revisions()
+    by_commit = {revision.commit: revision for revision in known}
+    found = [finding for finding in judged(known).findings if finding.severity in wanted]
+    steps = dict.fromkeys(recorded.step_of(finding) for finding in found)
+    lacking = [step for step in steps if not recorded.path_of(RESULTS, *step).exists()]
+    for place, (since, commit, case, form, target) in enumerate(lacking, 1):
+        before, after = by_commit[since], by_commit[commit]
+        print(
+            f"attnkern: {place} of {len(lacking)}: {before.name} to {after.name}, {case} {form} {target}",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
+        make([before, after], case, target)
+        key = Key(case, form, target)
+        recorded.write(explain.explain(explain.subject(before, key), explain.subject(after, key), known, [], RESULTS))
+    print(f"attnkern: {len(lacking)} explained, {len(steps) - len(lacking)} were before", file=sys.stderr)
 
 
 def show(text: str, markdown: bool, html: bool) -> None:

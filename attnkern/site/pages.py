@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import jinja2
@@ -45,15 +45,27 @@ class Built:
     point: Point
 
 
-def pages(revisions: Sequence[Revision], known: Recorded, charts: Sequence[Chart]) -> Iterator[tuple[str, str]]:
-    """(file name, contents) of every page and feed."""
+def pages(
+    revisions: Sequence[Revision], known: Recorded, charts: Sequence[Chart], explanations: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """(file name, contents) of every page and feed; `explanations` are HTML, by a finding's id."""
     yield "index.html", index_page(known, charts)
     yield "rules.html", templates.get_template("rules.html").render(up="", sections=explanation())
     series = templates.get_template("series.html")
     for chart in charts:
         data = json.dumps(chart.data(), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         gauge = known.report.gauges.get(chart.series.place)
-        yield chart.file, series.render(up="", chart=chart, data=data, case=CASES[chart.series.case], gauge=gauge)
+        yield (
+            chart.file,
+            series.render(
+                up="",
+                chart=chart,
+                data=data,
+                case=CASES[chart.series.case],
+                gauge=gauge,
+                explanations=explanations,
+            ),
+        )
     yield from revision_pages(revisions, known, charts)
     coverage = known.report.coverage()
     yield "findings.json", reports.to_json(known.report, known.findings, coverage, known.notes)

@@ -38,6 +38,8 @@ class Findings(OutputPublisher):  # type: ignore[misc]
 def write(folder: Path, results: Path) -> None:
     """Every page, feed and picture of ours."""
     # asv loads this file for each of its commands, `asv run` on a GPU's machine too: that needs none of these.
+    from attnkern.explain import recorded as explained
+    from attnkern.explain.reports import html
     from attnkern.findings.recorded import recorded
     from attnkern.revisions import history
     from attnkern.site.headline import headline
@@ -49,7 +51,12 @@ def write(folder: Path, results: Path) -> None:
         log.warning(said)
     charts = all_charts(known)
     (folder / "revisions").mkdir(parents=True)
-    for name, text in pages(revisions, known, charts):
+    explanations = {
+        finding.id: html(text)
+        for finding in known.findings
+        if (text := explained.of_finding(results, finding)) is not None
+    }
+    for name, text in pages(revisions, known, charts, explanations):
         (folder / name).write_text(text)
     for name, data in headline(charts).items():
         (folder / name).write_bytes(data)
