@@ -11,8 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from attnkern.explain.recorded import path_of
 from attnkern.home import CHECKOUT
 from tests.findings.builders import moments, write_results
+
+EXPLANATION = """## Why it is so
+
+| | 3.2.0 transposed | 3.3.0 transposed |
+|---|---:|---:|
+| registers | 255 | 32 |
+
+<script>document.title = "attacked"</script>
+
+```diff
++ % = tt.trans % {order = array<i32: 1, 0>} : tensor<128x128xf16, #blocked> -> tensor<128x128xf16, #blocked>
+```
+"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,10 @@ def make_checkout(folder: Path) -> Checkout:
         patch.setenv("ATTNKERN_HOME", str(folder / ".attnkern"))
         releases = moments()
     write_results(folder / "results", releases)
+    commits = {moment.release: moment.commit for moment in releases}
+    kept = path_of(folder / "results", commits["3.2.0"], commits["3.3.0"], "seed", "transposed", "sm_80")
+    kept.parent.mkdir(parents=True)
+    kept.write_text(EXPLANATION)
     checkout = Checkout(folder)
     # What `asv run` leaves: the list of benchmarks, without which asv publishes nothing.
     checkout.asv("machine", "--yes", "--machine", "nobody")

@@ -149,6 +149,16 @@ def test_a_permalink(browser: Driver, published: Checkout) -> None:
     assert -1 < browser.execute_script("return arguments[0].getBoundingClientRect().top", target) < 900
 
 
+def test_an_explanation_is_on_its_findings_page(browser: Driver, published: Checkout) -> None:
+    opened(browser, published, "findings/sm_80-seed.html")
+    (shown,) = browser.find_elements(By.CSS_SELECTOR, ".finding details.explanation")
+    shown.find_element(By.TAG_NAME, "summary").click()
+    assert "255" in shown.find_element(By.TAG_NAME, "table").text
+    assert '<script>document.title = "attacked"</script>' in shown.text
+    assert "attacked" not in browser.title
+    assert serious_faults(browser) == []
+
+
 @pytest.mark.parametrize("page", ["index", "sm_80-seed", "h200-tile-64x128", "revision", "rules"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_fault_of_access_at_any_width(browser: Driver, published: Checkout, page: str, scheme: str) -> None:
