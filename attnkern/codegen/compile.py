@@ -156,6 +156,9 @@ def read_outcome(
         metadata = json.loads(made["json"].read_text())
         report = ptxas.read_report(read_text(job_folder / "ptxas.log"), ptxas_versions)
         entry, parameters = entry_point(files["ptx"].decode())
+        if case.max_registers is not None and b".maxnreg" not in files["ptx"]:
+            # Triton 2 takes any option without a word.
+            return Failure(key, "ptx", "raised", "this Triton knows no launch option maxnreg: it came with 3.0")
     except (KeyError, ValueError) as error:
         return Failure(key, stage, "raised", f"the compiler left no complete artifact: {error}")
     for stage, data in files.items():

@@ -87,6 +87,12 @@ def test_the_cap_that_avoids_the_collapse(compiled: CommandLine) -> None:
     assert all(rows["seed+n64+r255", form]["launchable"] for form in ("direct", "transposed"))
 
 
+def test_a_triton_that_ignores_the_cap_is_no_result(compiled: CommandLine) -> None:
+    answer = compiled.run("profile", "2.1.0", "--case", "seed+r255", "--json")
+    assert {row["status"] for row in json.loads(answer.stdout)} == {"failed"}
+    assert all("knows no launch option maxnreg" in row["message"] for row in json.loads(answer.stdout))
+
+
 def test_the_reproducer_needs_nothing_but_that_triton(in_compiled: CommandLine, tmp_path: Path) -> None:
     script = tmp_path / "reproducer.py"
     script.write_text(in_compiled.run("explain", "3.9.0", "--formulation", "transposed", "--reproducer").stdout)
