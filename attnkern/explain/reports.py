@@ -58,7 +58,7 @@ def summary(explanation: Explanation) -> str:
 
 
 def figures(before: Side, after: Side) -> str:
-    gpus = list(after.floors_ms or before.floors_ms)[:1]
+    gpus = list(after.floors_ms or before.floors_ms)
     rows: list[tuple[str, Callable[[Side], object]]] = [
         ("ptxas", lambda s: s.ptxas),
         ("registers", lambda s: s.registers),
