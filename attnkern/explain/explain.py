@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from attnkern.cases import case_named
+from attnkern.cases import FORMULATIONS, case_named
 from attnkern.codegen import build, sass, store
 from attnkern.codegen.artifact import Artifact, Key, Outcome
 from attnkern.codegen.compile import CompileWorker, Limits
@@ -156,7 +156,7 @@ def live_limit(artifact: Artifact) -> int:
 def uncapped(subject: Subject, disassembler: Tool) -> live.Pressure | None:
     """The live registers of the same PTX under a cap, which makes ptxas spill a little instead of giving up."""
     assert isinstance(subject.outcome, Artifact)
-    assembler = tool(subject.revision.release, "ptxas")
+    assembler = tool(subject.revision.release, assembler_of(subject.revision, subject.key))
     cubin = cubin_of(capped(subject.text("ptx"), CAP), subject.outcome.ptxas.options, assembler)
     return live.pressure(cubin, disassembler) if cubin else None
 
@@ -183,7 +183,8 @@ def measured(revision: Revision, key: Key, results: Path) -> dict[str, float]:
 def assembled(subjects: Sequence[Subject], assemblers: Sequence[Revision], pool: ThreadPoolExecutor) -> list[Assembled]:
     """Every PTX under every assembler; the same binary is run once."""
     owners = {one.revision.name: one.revision for one in subjects} | {one.name: one for one in assemblers}
-    tools = {name: tool(one.release, "ptxas") for name, one in owners.items()}
+    key = subjects[0].key
+    tools = {name: tool(one.release, assembler_of(one, key)) for name, one in owners.items()}
     made = [one for one in subjects if isinstance(one.outcome, Artifact)]
     jobs = {(one.name, binary.sha256): (one, binary) for one in made for binary in tools.values()}
     cells = dict(
@@ -198,6 +199,15 @@ def assembled(subjects: Sequence[Subject], assemblers: Sequence[Revision], pool:
         for one in made
         for owner, binary in tools.items()
     ]
+
+
+def assembler_of(revision: Revision, key: Key) -> str:
+    """The binary that a revision assembles a target with: 3.9.0 takes ptxas-blackwell for sm_90 too."""
+    for form in FORMULATIONS:
+        outcome = store.load(revision.commit, dataclasses.replace(key, formulation=form))
+        if isinstance(outcome, Artifact):
+            return outcome.ptxas.version.split()[0]
+    return "ptxas"
 
 
 def dump(subject: Subject) -> Dump:

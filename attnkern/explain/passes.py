@@ -212,7 +212,7 @@ def in_words(value: tuple[str, ...] | int | None, other: tuple[str, ...] | int |
     for thing in theirs:
         if thing in mine:
             mine.remove(thing)
-    return ", ".join(thing for thing in mine if thing != "None") or "none of the other's"
+    return ", ".join(thing for thing in mine if thing != "None") or "nothing more"
 
 
 def buffers(module: Sequence[str]) -> list[Buffer]:

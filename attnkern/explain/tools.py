@@ -19,7 +19,7 @@ from attnkern.home import ZIP_ERRORS, disk_errors, home, scratch, write_file
 from attnkern.revisions import index
 from attnkern.revisions.release import Release
 
-WANTED = re.compile(r"/bin/(ptxas|nvdisasm)$")
+WANTED = re.compile(r"/bin/(ptxas(?:-blackwell)?|nvdisasm)$")
 LIVE_RANGES_FROM = "3.2.0"
 """The release whose nvdisasm (12.4.99) prints live registers: of those tried (12.3, 12.4, 12.8, 13.1 to 13.5, on cubins
 of 2.0.0 to 3.9.0 for sm_80 and sm_90) only 12.3 and 12.4 read the flow of all; newer ones refuse older ELF files."""
@@ -34,7 +34,7 @@ class Tool:
 
 
 def tool(release: Release, name: str) -> Tool:
-    """A release's "ptxas" or "nvdisasm"; raises FailedError where its wheel has none or can't be had."""
+    """A release's "ptxas", "ptxas-blackwell" or "nvdisasm"; raises FailedError where its wheel has none or can't be had."""
     record = home() / "tools" / "releases" / f"{release.version}.json"
     known = read_record(record)
     if known is None or any(not (home() / "tools" / entry["sha256"]).exists() for entry in known.values()):

@@ -68,6 +68,18 @@ def test_a_compile_that_fails_is_explained_too(compiled: CommandLine) -> None:
     assert "refused: `PTX 8.1 is newer than the 8.0 it knows`" in answer.stdout
 
 
+def test_the_assembler_is_the_one_that_the_release_takes_for_the_target(compiled: CommandLine) -> None:
+    (found,) = explained(compiled, "3.9.0", "--target", "sm_90", "--case", "d64")
+    evidence = found["evidence"]
+    assert isinstance(evidence, dict)
+    # 3.9.0 carries two, and takes the newer one for sm_90.
+    assert {one["ptxas"] for one in evidence["matrix"]} == {"13.4.59"}
+    assert evidence["after"]["ptxas"] == "ptxas-blackwell 13.4.59"
+    assert {one["cell"]["registers"] for one in evidence["matrix"]} == {
+        evidence["before"]["registers"], evidence["after"]["registers"],
+    }  # fmt: skip
+
+
 def test_a_report_fit_for_a_bug_tracker(compiled: CommandLine) -> None:
     answer = compiled.run("explain", "3.2.0", "3.3.0", "--formulation", "direct", "--markdown")
     assert "3.3.0 direct can't be launched on A100: 196608 bytes of shared memory, A100 grants 166912" in answer.stdout
