@@ -34,7 +34,10 @@ class Tool:
 
 
 def tool(release: Release, name: str) -> Tool:
-    """A release's "ptxas", "ptxas-blackwell" or "nvdisasm"; raises FailedError where its wheel has none or can't be had."""
+    """A release's "ptxas" or "ptxas-blackwell", or the nvdisasm of LIVE_RANGES_FROM.
+
+    Raises FailedError where the wheel has none or can't be had.
+    """
     record = home() / "tools" / "releases" / f"{release.version}.json"
     known = read_record(record)
     if known is None or any(not (home() / "tools" / entry["sha256"]).exists() for entry in known.values()):
@@ -64,6 +67,7 @@ def fetch(release: Release) -> dict[str, dict[str, str]]:
                     match[1]: placed(file.read(member))
                     for member in file.namelist()
                     if (match := WANTED.search(member))
+                    and (match[1] != "nvdisasm" or release.version == LIVE_RANGES_FROM)
                 }
         except ZIP_ERRORS as error:
             raise FailedError(f"{archive.name} is damaged ({error}): try again, or check the index") from error
