@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,6 +41,16 @@ class CommandLine:
             text=True,
             check=False,
         )
+
+
+def copy_checkout(folder: Path) -> None:
+    """As much of this checkout as asv needs, with no results."""
+    for name in ("attnkern", "benchmarks", "scripts", "asv.conf.json"):
+        source = CHECKOUT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from attnkern.home import CHECKOUT
-from tests.conftest import RELEASES, CommandLine
+from tests.conftest import RELEASES, CommandLine, copy_checkout
 
 pytestmark = pytest.mark.triton
 
@@ -27,12 +26,7 @@ FIGURES = {
 def checkout(compiled: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of this checkout whose home already holds what was compiled, with a home folder of its own for asv."""
     copy = tmp_path_factory.mktemp("suite") / "checkout"
-    for name in ("attnkern", "benchmarks", "scripts", "asv.conf.json"):
-        source = CHECKOUT / name
-        if source.is_dir():
-            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, copy / name)
+    copy_checkout(copy)
     (copy / "results").mkdir()
     shutil.copytree(compiled.home / "store", copy / ".attnkern" / "store")
     return copy

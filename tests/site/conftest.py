@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from attnkern.explain.recorded import path_of
-from attnkern.home import CHECKOUT
+from tests.conftest import copy_checkout
 from tests.findings.builders import moments, write_results
 
 EXPLANATION = """## Why it is so
@@ -59,12 +59,7 @@ class Checkout:
 
 
 def make_checkout(folder: Path) -> Checkout:
-    for name in ("attnkern", "benchmarks", "scripts", "asv.conf.json"):
-        source = CHECKOUT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder / name)
+    copy_checkout(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTNKERN_HOME", str(folder / ".attnkern"))
         releases = moments()
