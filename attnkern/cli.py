@@ -187,7 +187,7 @@ def bench_command(
     suite.publish()
     first = build.Selection(selection.cases[:1], selection.targets)
     print_tables([row for revision in chosen for row in rows_of(revision, first, None)], first)
-    print(f"graphs of every figure: {suite.PAGES.relative_to(CHECKOUT)} (serve them with `.venv/bin/asv preview`)")
+    print(f"findings and graphs: open {suite.PAGES.relative_to(CHECKOUT)}/findings/index.html")
     complain(chosen, errors)
 
 

@@ -82,6 +82,9 @@ def print_table(findings: Sequence[Finding], report: Report, coverage: Coverage)
     if not coverage.exact:
         print("no compiler's figures are recorded here, so causes and identical code are unknown: run scripts/bench")
     for place, gauge in report.gauges.items():
+        if not gauge.times.pairs:
+            print(f"noise of {place.label}: unknown, no two neighbouring runs are known to be of identical code")
+            continue
         print(
             f"noise of {place.label}: times {gauge.times.relative:.3%} ({gauge.times.pairs} pairs of runs of identical"
             f" code), gaps {gauge.gaps.relative:.3%} ({gauge.gaps.pairs})"

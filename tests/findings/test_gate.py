@@ -116,3 +116,15 @@ def test_nothing_recorded_is_no_clean_bill(tmp_path: Path) -> None:
     gate = findings(checkout, "--fail-on", "all-bad")
     assert gate.returncode == 1
     assert "nothing could be judged, so the gate has nothing to stand on" in gate.stderr
+
+
+def test_noise_that_nothing_tells_is_not_none(checkout: Checkout, tmp_path: Path) -> None:
+    aside = tmp_path / "compiler"
+    (checkout.results / "compiler").rename(aside)
+    try:
+        said = findings(checkout).stdout
+    finally:
+        aside.rename(checkout.results / "compiler")
+    assert "no compiler's figures are recorded here" in said
+    assert "noise of h200 (H200): unknown" in said
+    assert "0.000%" not in said
