@@ -125,7 +125,7 @@ def side(subject: Subject, dump: Dump, disassembler: Tool, results: Path) -> Sid
     profile = build.profiled(revision, outcome)
     fits = {name: fit(profile, gpu) for name, gpu in GPUS.items() if gpu.runs(outcome.key.target)}
     here = fits[REFERENCE[outcome.key.target]]
-    collapsed = outcome.ptxas.registers <= live_limit(outcome)
+    collapsed = outcome.ptxas.registers <= COLLAPSED_REGISTERS and outcome.ptxas.spill_store_bytes > 0
     cubin = store.read(revision.commit, outcome, "kernel.cubin")
     return Side(
         release=revision.name,
@@ -146,11 +146,6 @@ def side(subject: Subject, dump: Dump, disassembler: Tool, results: Path) -> Sid
         pressure=live.pressure(cubin, disassembler),
         uncapped=uncapped(subject, disassembler) if collapsed else None,
     )
-
-
-def live_limit(artifact: Artifact) -> int:
-    """The most registers of code that is called collapsed; none where nothing spills."""
-    return COLLAPSED_REGISTERS if artifact.ptxas.spill_store_bytes else -1
 
 
 def uncapped(subject: Subject, disassembler: Tool) -> live.Pressure | None:
