@@ -4,6 +4,7 @@ import pytest
 
 from attnkern.cases import CASES, FORMULATIONS, case_named
 from attnkern.errors import UserError
+from attnkern.explain.measured import suite_case
 from attnkern.home import CHECKOUT
 
 
@@ -70,3 +71,10 @@ def test_a_neighbour_of_a_case_is_named_by_what_it_changes() -> None:
 def test_a_case_that_there_is_not(name: str) -> None:
     with pytest.raises(UserError):
         case_named(name)
+
+
+def test_a_neighbour_may_be_one_of_the_suites_own() -> None:
+    assert suite_case("seed+n64") == "tile-128x64"
+    assert suite_case("seed+m64+n64+w4") == "tile-64x64-w4"
+    assert suite_case("seed+r255") == "seed+r255"
+    assert suite_case("bf16") == "bf16"

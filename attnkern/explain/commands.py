@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from typing import Annotated
@@ -91,7 +92,7 @@ def explain_command(
         for before, after in pairs
     ]
     helping = (
-        tried(chosen[-1], case, target, lambda selection: make_selection(chosen[-1:], selection)) if launches else []
+        tried(chosen[-1], case, target, RESULTS, functools.partial(make_selection, chosen[-1:])) if launches else []
     )
     if recording:
         for one in found:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import math
 import re
 import time
 from collections.abc import Sequence
@@ -22,13 +21,13 @@ from attnkern.errors import FailedError
 from attnkern.explain import live, passes, stages
 from attnkern.explain.assemble import assemble, cubin_of, verdict
 from attnkern.explain.explanation import Assembled, Explanation, Side
+from attnkern.explain.measured import measured
 from attnkern.explain.passes import Buffer, State, Step
 from attnkern.explain.tools import LIVE_RANGES_FROM, Tool, tool
 from attnkern.findings.rules import COLLAPSED_REGISTERS
 from attnkern.home import scratch
 from attnkern.revisions.history import Revision
 from attnkern.revisions.wheel import provided
-from attnkern.timing import record as timings
 
 DUMP_VERSION = 1
 POLL_S = 0.1
@@ -159,20 +158,6 @@ def uncapped(subject: Subject, disassembler: Tool) -> live.Pressure | None:
 def capped(ptx: str, registers: int) -> str:
     """The PTX with a cap as Triton's `maxnreg` writes it (PTX ISA, "Performance-Tuning Directives")."""
     return re.sub(r"^(?=\.(?:reqntid|maxntid)\b)", f".maxnreg {registers}\n", ptx, count=1, flags=re.MULTILINE)
-
-
-def measured(revision: Revision, key: Key, results: Path) -> dict[str, float]:
-    """Recorded times of that artifact, by machine; ported code is named so."""
-    found: dict[str, float] = {}
-    for folder in sorted(results.glob("*/measurements")):
-        path = folder / f"{revision.commit[:8]}.json"
-        for one in timings.read(path) if path.exists() else ():
-            target = "sm_80" if one.code == "ported" else one.machine.get("target")
-            ms = one.formulations[key.formulation].ms
-            if (one.case, target, one.inputs) == (key.case, key.target, "normal") and ms and math.isfinite(ms):
-                name = folder.parent.name if one.code == "native" else f"{folder.parent.name}, ported"
-                found[name] = ms
-    return found
 
 
 def assembled(subjects: Sequence[Subject], assemblers: Sequence[Revision], pool: ThreadPoolExecutor) -> list[Assembled]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from attnkern.cases import CASES, FORMULATIONS, Case, Formulation, case_named
 from attnkern.codegen import build
 from attnkern.codegen.artifact import Artifact
 from attnkern.codegen.gpus import GPUS, REFERENCE
 from attnkern.codegen.profile import fit
+from attnkern.explain.measured import measured
 from attnkern.findings.rules import COLLAPSED_REGISTERS
 from attnkern.revisions.history import Revision
 
@@ -34,6 +36,8 @@ class Tried:
     floor_ms: float
     launchable: bool
     message: str = ""
+    measured_ms: Mapping[str, float] = field(default_factory=dict)
+    """By machine; nothing where it was compiled and never timed."""
 
     @property
     def collapsed(self) -> bool:
@@ -61,14 +65,18 @@ def neighbours(case: str) -> list[Case]:
     return found
 
 
-def tried(revision: Revision, case: str, target: str, make: Callable[[build.Selection], None]) -> list[Tried]:
+def tried(
+    revision: Revision, case: str, target: str, recordings: Path, make: Callable[[build.Selection], None]
+) -> list[Tried]:
     """Every neighbour in both formulations, those that avoid the collapse and launch first, best floor first."""
     selection = build.Selection(tuple(neighbours(case)), (target,))
     make(selection)
-    return sorted(results(revision, selection, target), key=lambda one: (not one.helps, one.floor_ms, one.case))
+    return sorted(
+        results(revision, selection, target, recordings), key=lambda one: (not one.helps, one.floor_ms, one.case)
+    )
 
 
-def results(revision: Revision, selection: build.Selection, target: str) -> Iterator[Tried]:
+def results(revision: Revision, selection: build.Selection, target: str, recordings: Path) -> Iterator[Tried]:
     for outcome in build.outcomes(revision, selection):
         key = outcome.key
         if not isinstance(outcome, Artifact):
@@ -79,7 +87,7 @@ def results(revision: Revision, selection: build.Selection, target: str) -> Iter
         yield Tried(
             key.case, key.formulation, outcome.ptxas.registers,
             outcome.ptxas.spill_store_bytes + outcome.ptxas.spill_load_bytes, outcome.shared_bytes,
-            here.spill_floor_ms, here.launchable, here.obstacle or "",
+            here.spill_floor_ms, here.launchable, here.obstacle or "", measured(revision, key, recordings),
         )  # fmt: skip
 
 

@@ -176,20 +176,26 @@ def helping(explanation: Explanation, tried: Sequence[Tried]) -> list[str]:
     both = in_both(tried)
     good = [one for one in tried if one.helps]
     lines = [
-        f"Compiled by Triton {explanation.after.release}, none of them measured: {len(good)} of {len(tried)} neither"
+        f"Compiled by Triton {explanation.after.release}: {len(good)} of {len(tried)} neither"
         f" collapse nor ask for more than {explanation.gpu} grants; in {len(both)} configurations both forms do so.",
         "",
-        "| configuration | form | registers | spills B | shared B | floor ms (predicted) |",
-        "|---|---|---:|---:|---:|---:|",
+        "| configuration | form | registers | spills B | shared B | floor ms (predicted) | known from |",
+        "|---|---|---:|---:|---:|---:|---|",
     ]
     for one in good[:TRIED_SHOWN]:
         lines.append(
             f"| {configuration(one.case)} | {one.formulation} | {one.registers} | {one.spill_bytes:,} |"
-            f" {one.shared_bytes:,} | {one.floor_ms:.2f} |"
+            f" {one.shared_bytes:,} | {one.floor_ms:.2f} | {known_from(one)} |"
         )
     if both:
         lines += ["", f"Both forms: {', '.join(configuration(case) for case in both[:6])}."]
     return ["### What would help", "\n".join(lines)]
+
+
+def known_from(one: Tried) -> str:
+    """ "compiled" alone, or the times measured where the suite has the configuration."""
+    times = ", ".join(f"{ms:.3f} ms on {machine}" for machine, ms in one.measured_ms.items())
+    return f"measured: {times}" if times else "compiled"
 
 
 def configuration(name: str) -> str:
