@@ -178,6 +178,23 @@ def test_no_serious_fault_of_access_at_any_width(browser: Driver, published: Che
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_on_paper_all_colours_are_those_for_white(browser: Driver, published: Checkout) -> None:
+    colours = (
+        "return 'paper ink rule link critical major minor good direct transposed'.split(' ').map("
+        "name => getComputedStyle(document.documentElement).getPropertyValue('--' + name))"
+    )
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    light = [{"name": "prefers-color-scheme", "value": "light"}]
+    found = []
+    for features in (dark, light):
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": features})
+        opened(browser, published, "findings/sm_80-seed.html")
+        found.append(browser.execute_script(colours))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": light})
+    assert found[0] == found[1]
+    assert all(found[0])
+
+
 def test_a_revisions_page_has_no_serious_fault(browser: Driver, published: Checkout) -> None:
     page = next((published.html / "findings" / "revisions").iterdir())
     opened(browser, published, f"findings/revisions/{page.name}")
