@@ -67,7 +67,7 @@ def track_registers(artifact: Artifact, profile: Profile) -> int:
 @figure("bytes")
 def track_spill_bytes(artifact: Artifact, profile: Profile) -> int:
     """Static bytes of spill stores and loads a thread, as ptxas counts them."""
-    return artifact.ptxas.spill_store_bytes + artifact.ptxas.spill_load_bytes
+    return artifact.ptxas.spill_bytes
 
 
 @figure("ms")

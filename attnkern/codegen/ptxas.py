@@ -34,6 +34,11 @@ class PtxasReport:
     """The options it was run with, files left out."""
     version: str
 
+    @property
+    def spill_bytes(self) -> int:
+        """Stores and loads together."""
+        return self.spill_store_bytes + self.spill_load_bytes
+
 
 def install_wrappers(triton: Path, folder: Path) -> dict[str, str]:
     """Write a wrapper for each ptxas of this Triton; returns the variables that make the Triton call them."""

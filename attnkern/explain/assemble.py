@@ -12,7 +12,7 @@ from typing import Literal
 
 from attnkern.codegen.ptxas import read_report
 from attnkern.explain.tools import Tool
-from attnkern.findings.rules import COLLAPSED_REGISTERS
+from attnkern.findings.rules import collapsed
 
 Verdict = Literal["compiler", "assembler", "both", "neither"]
 TIMEOUT_S = 300
@@ -34,7 +34,7 @@ class Cell:
 
     @property
     def collapsed(self) -> bool:
-        return self.registers is not None and self.registers <= COLLAPSED_REGISTERS and bool(self.spill_bytes)
+        return self.registers is not None and collapsed(self.registers, self.spill_bytes or 0)
 
 
 def assemble(ptx: str, options: Sequence[str], tool: Tool) -> Cell:
@@ -46,7 +46,7 @@ def assemble(ptx: str, options: Sequence[str], tool: Tool) -> Cell:
         report = read_report(f"{said}\nattnkern-argument: ptxas\n", {})
     except ValueError:
         return Cell(None, None, None, "it reported no figures")
-    return Cell(report.registers, report.stack_bytes, report.spill_store_bytes + report.spill_load_bytes)
+    return Cell(report.registers, report.stack_bytes, report.spill_bytes)
 
 
 def cubin_of(ptx: str, options: Sequence[str], tool: Tool) -> bytes | None:
@@ -76,7 +76,7 @@ def refusal(said: str) -> str:
     """One line of what an assembler said; an unknown PTX version is the usual one."""
     match = re.search(r"Unsupported \.version (\S+?);? current version is '?([\d.]+)", said)
     if match:
-        return f"PTX {match[1].rstrip(chr(59))} is newer than the {match[2]} it knows"
+        return f"PTX {match[1]} is newer than the {match[2]} it knows"
     lines = [line.strip() for line in said.splitlines() if "fatal" in line or "error" in line]
     return re.sub(r"^.*?(?=(?:fatal|error))", "", lines[0])[:160] if lines else "it failed without a word"
 

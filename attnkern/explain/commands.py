@@ -22,14 +22,13 @@ from attnkern.explain import explain, recorded, reports
 from attnkern.explain.explanation import as_json
 from attnkern.explain.neighbours import tried
 from attnkern.explain.reproducer import reproducer
+from attnkern.findings.recorded import RESULTS
 from attnkern.findings.recorded import recorded as judged
 from attnkern.findings.rules import SEVERITIES
 from attnkern.options import split
 from attnkern.revisions import history
 from attnkern.revisions.history import Revision
 from attnkern.revisions.select import select
-
-RESULTS = recorded.RESULTS
 
 explain_app = typer.Typer()
 
@@ -71,10 +70,10 @@ def explain_command(
     case_named(case)
     target = target_named(target)
     forms = formulations(formulation)
-    pairs: list[tuple[tuple[Revision, Formulation], tuple[Revision, Formulation]]] = (
-        [((chosen[0], "transposed"), (chosen[0], "direct"))]
+    pairs = (
+        [((chosen[0], Key(case, "transposed", target)), (chosen[0], Key(case, "direct", target)))]
         if len(chosen) == 1
-        else [((chosen[0], form), (chosen[1], form)) for form in forms]
+        else [tuple((revision, Key(case, form, target)) for revision in chosen) for form in forms]
     )
     if script:
         print(reproducer(chosen[-1].name, case, forms[0], target), end="")
@@ -82,13 +81,7 @@ def explain_command(
     others = select(known, [assemblers]) if assemblers else []
     make(chosen, case, target)
     found = [
-        explain.explain(
-            explain.subject(before[0], Key(case, before[1], target)),
-            explain.subject(after[0], Key(case, after[1], target)),
-            known,
-            others,
-            RESULTS,
-        )
+        explain.explain(explain.subject(*before), explain.subject(*after), known, others, RESULTS)
         for before, after in pairs
     ]
     helping = (

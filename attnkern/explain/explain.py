@@ -24,7 +24,7 @@ from attnkern.explain.explanation import Assembled, Explanation, Side
 from attnkern.explain.measured import measured
 from attnkern.explain.passes import Buffer, State, Step
 from attnkern.explain.tools import LIVE_RANGES_FROM, Tool, tool
-from attnkern.findings.rules import COLLAPSED_REGISTERS
+from attnkern.findings.rules import collapsed
 from attnkern.home import scratch
 from attnkern.revisions.history import Revision
 from attnkern.revisions.wheel import provided
@@ -124,7 +124,6 @@ def side(subject: Subject, dump: Dump, disassembler: Tool, results: Path) -> Sid
     profile = build.profiled(revision, outcome)
     fits = {name: fit(profile, gpu) for name, gpu in GPUS.items() if gpu.runs(outcome.key.target)}
     here = fits[REFERENCE[outcome.key.target]]
-    collapsed = outcome.ptxas.registers <= COLLAPSED_REGISTERS and outcome.ptxas.spill_store_bytes > 0
     cubin = store.read(revision.commit, outcome, "kernel.cubin")
     return Side(
         release=revision.name,
@@ -134,7 +133,7 @@ def side(subject: Subject, dump: Dump, disassembler: Tool, results: Path) -> Sid
         ptxas=outcome.ptxas.version,
         registers=outcome.ptxas.registers,
         stack_bytes=outcome.ptxas.stack_bytes,
-        spill_bytes=outcome.ptxas.spill_store_bytes + outcome.ptxas.spill_load_bytes,
+        spill_bytes=outcome.ptxas.spill_bytes,
         shared_bytes=outcome.shared_bytes,
         buffers=dump.buffers,
         obstacle=here.obstacle,
@@ -143,7 +142,9 @@ def side(subject: Subject, dump: Dump, disassembler: Tool, results: Path) -> Sid
         floors_ms={name: one.spill_floor_ms for name, one in fits.items()},
         measured_ms=measured(revision, subject.key, results),
         pressure=live.pressure(cubin, disassembler),
-        uncapped=uncapped(subject, disassembler) if collapsed else None,
+        uncapped=(
+            uncapped(subject, disassembler) if collapsed(outcome.ptxas.registers, outcome.ptxas.spill_bytes) else None
+        ),
     )
 
 
@@ -227,18 +228,10 @@ def dumped(subject: Subject) -> Dump:
                 worker.process.terminate()
                 with contextlib.suppress(FailedError):  # of the worker that was just ended
                     compiling.result()
-        with log.open(errors="replace") as lines:
-            steps = passes.steps(lines)
-        with log.open(errors="replace") as lines:
-            module = passes.last_module(lines)
-        with log.open(errors="replace") as lines:
-            last = passes.last_pass(lines)
-    return Dump(tuple(steps), tuple(passes.buffers(module)), last)
+        lines = log.read_text(errors="replace").splitlines()
+    return Dump(tuple(passes.steps(lines)), tuple(passes.buffers(passes.last_module(lines))), passes.last_pass(lines))
 
 
 def lowered(log: Path) -> bool:
     """Whether the dump has come to the lowering to LLVM, the module before it being whole."""
-    if not log.exists():
-        return False
-    text = log.read_bytes()
-    return passes.lowering_begun(text)
+    return log.exists() and passes.lowering_begun(log.read_bytes())

@@ -13,7 +13,7 @@ from attnkern.codegen.artifact import Artifact
 from attnkern.codegen.gpus import GPUS, REFERENCE
 from attnkern.codegen.profile import fit
 from attnkern.explain.measured import measured
-from attnkern.findings.rules import COLLAPSED_REGISTERS
+from attnkern.findings.rules import collapsed
 from attnkern.revisions.history import Revision
 
 TILES = (128, 64)
@@ -41,7 +41,7 @@ class Tried:
 
     @property
     def collapsed(self) -> bool:
-        return self.registers is not None and self.registers <= COLLAPSED_REGISTERS and self.spill_bytes > 0
+        return self.registers is not None and collapsed(self.registers, self.spill_bytes)
 
     @property
     def helps(self) -> bool:
@@ -86,7 +86,7 @@ def results(revision: Revision, selection: build.Selection, target: str, recordi
         here = fit(build.profiled(revision, outcome), GPUS[REFERENCE[target]])
         yield Tried(
             key.case, key.formulation, outcome.ptxas.registers,
-            outcome.ptxas.spill_store_bytes + outcome.ptxas.spill_load_bytes, outcome.shared_bytes,
+            outcome.ptxas.spill_bytes, outcome.shared_bytes,
             here.spill_floor_ms, here.launchable, here.obstacle or "", measured(revision, key, recordings),
         )  # fmt: skip
 

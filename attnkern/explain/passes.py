@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from attnkern.explain.stages import normalised_mlir
 
 HEADING = re.compile(r"// -----// IR Dump Before (\w+)(?: \(([\w-]+)\))?")
-TO_LLVM = ("ConvertTritonGPUToLLVM", "ConvertTritonGPUToLLVMPass", "DecomposeUnsupportedConversions")
-"""The pass that ends the part with layouts, by its names over the releases (the last one comes before it in 3.0 to
-3.2 and changes no layout by itself)."""
+TO_LLVM = ("ConvertTritonGPUToLLVM", "ConvertTritonGPUToLLVMPass")
+"""The pass that ends the part with layouts, by its names over the releases."""
 FEATURES = ("layouts", "conversions", "shared memory")
 
 
@@ -88,7 +87,7 @@ def modules(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
             continue
         if name is not None:
             yield name, module
-        if name in TO_LLVM[:2]:
+        if name in TO_LLVM:
             return
         name, module = (heading[1], []) if "'tt.func'" not in line and "'func.func'" not in line else (None, [])
     if name is not None:
@@ -108,16 +107,13 @@ def steps(lines: Iterable[str]) -> list[Step]:
 
 def last_module(lines: Iterable[str]) -> list[str]:
     """The module as it goes to LLVM, its shared memory allocated."""
-    module: list[str] = []
-    for name, found in modules(lines):
-        if name in TO_LLVM[:2] or not module or any("allocation.offset" in line for line in found):
-            module = found
-    return module
+    found = [module for _, module in modules(lines)]
+    return found[-1] if found else []
 
 
 def lowering_begun(dump: bytes) -> bool:
     """Whether the dump, as far as it is written, has gone past the last module with layouts."""
-    for name in TO_LLVM[:2]:
+    for name in TO_LLVM:
         place = dump.find(f"IR Dump Before {name} ".encode())
         if place >= 0 and dump.find(b"// -----// ", place + 1) >= 0:
             return True

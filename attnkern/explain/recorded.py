@@ -9,11 +9,10 @@ from attnkern.codegen.compile import KERNEL
 from attnkern.explain import reports
 from attnkern.explain.explanation import Explanation
 from attnkern.findings.finding import Finding
+from attnkern.findings.recorded import RESULTS
 from attnkern.findings.records import target_of
-from attnkern.home import CHECKOUT, write_file
+from attnkern.home import write_file
 from attnkern.timing.measurement import PORTED_TARGET
-
-RESULTS = CHECKOUT / "results"
 
 
 def write(explanation: Explanation) -> Path:

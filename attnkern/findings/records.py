@@ -106,7 +106,7 @@ def figures_of(artifact: Artifact, bundle: Bundle) -> Figures:
     return Figures(
         registers=artifact.ptxas.registers,
         stack_bytes=artifact.ptxas.stack_bytes,
-        spill_bytes=artifact.ptxas.spill_store_bytes + artifact.ptxas.spill_load_bytes,
+        spill_bytes=artifact.ptxas.spill_bytes,
         shared_bytes=artifact.shared_bytes,
         code_bytes=sass.code_bytes,
         layout_conversions=artifact.layout_conversions,

@@ -96,6 +96,11 @@ KINDS: Mapping[Kind, Meaning] = {
 """In the order in which equal severities are listed."""
 
 
+def collapsed(registers: int, spill_bytes: int) -> bool:
+    """Whether the assembler has given up; few registers without spills are merely few."""
+    return registers <= COLLAPSED_REGISTERS and spill_bytes > 0
+
+
 def severity_of(kind: Kind, factor: float) -> Severity:
     """Of a change that made a time `factor` times as long (for a gap: that of the form which caused it)."""
     if kind in RUNS_NOT:

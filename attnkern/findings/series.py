@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from attnkern.cases import Formulation
 from attnkern.findings.judge import Run
-from attnkern.findings.rules import COLLAPSED_REGISTERS, Kind
+from attnkern.findings.rules import Kind, collapsed
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Figures:
 
     @property
     def collapsed(self) -> bool:
-        return self.registers <= COLLAPSED_REGISTERS and self.spill_bytes > 0
+        return collapsed(self.registers, self.spill_bytes)
 
 
 @dataclass(frozen=True)
