@@ -27,7 +27,6 @@ from attnkern.revisions.history import Revision
 from attnkern.revisions.release import Release
 from attnkern.site import publisher
 from attnkern.site.assets import CHARTS, fetched
-from attnkern.site.pages import all_charts, pages
 
 FIRST = datetime(2023, 3, 2, tzinfo=UTC)
 FIGURES = Figures(255, 1488, 3504, 163840, 68992, 4, 5_200_000_000, 2.55, "memory", 1, 0.125, None, "", "", "ptxas")
@@ -53,12 +52,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         known = Recorded(report, report.findings, (), ())
-        (Path(folder) / "revisions").mkdir()
-        for name, text in pages(revisions, known, all_charts(known), {}):
-            (Path(folder) / name).write_text(text)
-        print(f"pages made in {time.perf_counter() - start:.2f} s")
-        for name in ("site.css", "series.js"):
-            shutil.copy(publisher.STATIC / name, folder)
+        publisher.write_site(Path(folder), revisions, known, {})
+        print(f"pages and picture made in {time.perf_counter() - start:.2f} s")
         shutil.copy(fetched(CHARTS), folder)
         largest = sorted(Path(folder).rglob("*.*"), key=lambda path: path.stat().st_size)[-1]
         print(f"largest file {largest.name}, {largest.stat().st_size / 1e6:.2f} MB")

@@ -92,7 +92,13 @@ def explain_command(
             recorded.write(one)
     if as_json_:
         data = [as_json(one) for one in found]
-        print(json.dumps({"format": 1, "explanations": data, "launches": [vars(one) for one in helping]}, indent=1))
+        print(
+            json.dumps(
+                {"format": 1, "explanations": data, "launches": [vars(one) for one in helping]},
+                indent=1,
+                allow_nan=False,
+            )
+        )
         return
     kernel = KERNEL.read_text().splitlines()
     texts = [reports.markdown(one, kernel, helping if one is found[-1] else ()) for one in found]

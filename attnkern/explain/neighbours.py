@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +34,7 @@ class Tried:
     """None where it did not compile."""
     spill_bytes: int
     shared_bytes: int
-    floor_ms: float
+    floor_ms: float | None
     launchable: bool
     message: str = ""
     measured_ms: Mapping[str, float] = field(default_factory=dict)
@@ -71,9 +72,11 @@ def tried(
     """Every neighbour in both formulations, those that avoid the collapse and launch first, best floor first."""
     selection = build.Selection(tuple(neighbours(case)), (target,))
     make(selection)
-    return sorted(
-        results(revision, selection, target, recordings), key=lambda one: (not one.helps, one.floor_ms, one.case)
-    )
+    return sorted(results(revision, selection, target, recordings), key=order)
+
+
+def order(one: Tried) -> tuple[bool, float, str]:
+    return not one.helps, math.inf if one.floor_ms is None else one.floor_ms, one.case
 
 
 def results(revision: Revision, selection: build.Selection, target: str, recordings: Path) -> Iterator[Tried]:
@@ -81,7 +84,7 @@ def results(revision: Revision, selection: build.Selection, target: str, recordi
         key = outcome.key
         if not isinstance(outcome, Artifact):
             message = f"{outcome.kind} before {outcome.stage}: {outcome.message}"
-            yield Tried(key.case, key.formulation, None, 0, 0, float("inf"), False, message)
+            yield Tried(key.case, key.formulation, None, 0, 0, None, False, message)
             continue
         here = fit(build.profiled(revision, outcome), GPUS[REFERENCE[target]])
         yield Tried(

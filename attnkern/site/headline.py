@@ -14,6 +14,8 @@ from attnkern.cases import FORMULATIONS
 from attnkern.site.chart import LEAST_FLOOR_MS, Chart
 
 CASE = "seed"
+MOST_NAMES = 40
+"""Revisions named under the picture; of a longer history every so many-th is."""
 COLOURS = {"direct": "#c2410c", "transposed": "#1d4ed8"}
 MARKERS = {"direct": "o", "transposed": "s"}
 TITLES = {
@@ -69,7 +71,8 @@ def draw(axis: Axes, chart: Chart, labelled: bool) -> None:
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.grid(True, which="major", axis="y", color="#d4d4d4", linewidth=0.6)
-    axis.set_xticks(places, releases_of(chart), rotation=45, ha="right")
+    named = slice(None, None, -(-len(chart.lines) // MOST_NAMES))
+    axis.set_xticks(places[named], releases_of(chart)[named], rotation=45, ha="right")
     axis.tick_params(axis="x", labelbottom=labelled)
     axis.set_xlim(-0.5, len(chart.lines) - 0.5)
     axis.spines[["top", "right"]].set_visible(False)

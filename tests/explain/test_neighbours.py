@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from attnkern.cases import case_named
-from attnkern.explain.neighbours import Tried, in_both, neighbours
+from attnkern.explain.neighbours import Tried, in_both, neighbours, order
 from attnkern.explain.reports import known_from
 
 
@@ -32,6 +34,13 @@ def test_a_configuration_helps_where_it_compiles_launches_and_does_not_collapse(
     ]
     assert [one.helps for one in found] == [False, False, False, True, True, True, False]
     assert in_both(found) == ["seed+m64"]
+
+
+def test_what_does_not_compile_has_no_floor_and_comes_last() -> None:
+    failed = Tried("seed+w4", "direct", None, 0, 0, None, False, "raised before ptx")
+    found = sorted([failed, tried("seed", "direct", 32, 60000), tried("seed+m64", "direct", 241)], key=order)
+    assert [one.case for one in found] == ["seed+m64", "seed", "seed+w4"]
+    json.dumps([vars(one) for one in found], allow_nan=False)
 
 
 def test_what_was_measured_says_so() -> None:
